@@ -42,7 +42,8 @@ def agreement_of(
 ) -> Agreement | None:
     """Agreement of two compared models in all rows of the comparison.
 
-    None if they differ in some row, or if rows are neither independent nor in groups.
+    The result is None if the models differ in some row. It is also None if the design
+    has neither independent rows nor clusters.
     """
     if len(components) != 2 or coefficients[0] + coefficients[1] or rows.are_mixtures:
         return None
@@ -92,10 +93,11 @@ def agreement_of(
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
-    """Largest derivative of a micro average in the share of rows that differ.
+    """Largest change of a micro average per share of rows on which the models differ.
 
-    All targets of a row may have a different answer. The result is zero if targets of
-    the two models differ, and for other averages and labels.
+    The models may give different predictions for all targets of such a row. The result
+    is zero if the models have different targets, or if the metric is not a micro
+    average over several targets.
     """
     a: Any = without_negation(first.functional)
     b: Any = without_negation(second.functional)
@@ -106,7 +108,7 @@ def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
         return 0.0
     tp, fp, fn = _bits_of(a)
     if all((tp + x).sum(axis=1).tolist() == [1.0] * len(tp) for x in (fp, fn)):
-        return 0.0  # a single true label and a single answer
+        return 0.0  # a single true label and a single prediction
     tp_slope, answer_slope, _ = a(first.counts / first.total).gradient
     return float(np.abs((tp + fn) * tp_slope + answer_slope).sum(axis=1).max())
 
@@ -141,7 +143,7 @@ class _Term(NamedTuple):
 
     @property
     def values(self) -> Array:
-        """Values or features of units whose means the functional depends on."""
+        """Values or features of units; the functional depends on their means."""
         if isinstance(self.functional, Mean):
             values = self.functional.values
         else:
@@ -173,7 +175,7 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of the means of features is linear in varying features.
+    """Whether a function of feature means is linear in the features that vary.
 
     A feature that is 1 in all rows, such as the size of an item, is treated as fixed.
     """
@@ -191,7 +193,10 @@ def _is_straight(function: Callable[..., Any], features: Array) -> bool:
 
 
 def _terms(parameter: TableParameter) -> list[_Term]:
-    """Functionals whose weighted mean is the parameter; a single one if no mean."""
+    """Functionals whose weighted mean is the parameter.
+
+    A parameter that is not a weighted mean has itself as the only functional.
+    """
     functional: Any = without_negation(parameter.functional)
     components: Any = [functional]
     weights = [1.0]
@@ -217,7 +222,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
 
 
 def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
-    """Whether values are finite and equal within rounding error."""
+    """Whether two functionals have finite values, equal within rounding error."""
     a, b = first.values, second.values
     if a.shape != b.shape or not np.isfinite(a).all():
         return False
@@ -236,7 +241,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
-    """Units with positive rows, and units with negative rows, of an area."""
+    """Units with positive rows and units with negative rows, for an area."""
     counts = area.positive, area.negative
     (positive, first), (negative, second) = (
         _units(count, rows, design) for count in counts

@@ -1,8 +1,8 @@
 r"""Bounds on the difference of two models that agree in all rows of a sample.
 
-The observed variance is zero. Let :math:`\pi` be the probability that the models differ
-in an independent row. If :math:`\pi > \pi_\alpha`, all n rows agree with a probability
-below alpha:
+The observed variance of the difference is then zero. Let :math:`\pi` be the probability
+that the models differ on a row. If :math:`\pi > \pi_\alpha`, the models agree on all n
+independent rows with a probability below alpha:
 
 .. math:: (1 - \pi)^n \ge \alpha \iff \pi \le \pi_\alpha = 1 - \alpha^{1/n} .
 
@@ -40,7 +40,11 @@ class Units(NamedTuple):
     """Largest total weight of a unit, relative to the mean over units."""
 
     def share(self, alpha: float) -> float:
-        """Bound on the share of rows that differ in the population if no unit does."""
+        """Upper bound on the population share of rows on which the models differ.
+
+        The bound has level alpha and assumes that the models agree on all observed
+        units.
+        """
         if self.n < 1:
             return 1.0
         logarithm = math.log(alpha) if alpha > 0 else -math.inf
@@ -63,9 +67,10 @@ class Pairs(NamedTuple):
     """Proportions of positive and of negative rows."""
 
     def share(self, alpha: float) -> float:
-        """Largest share of (positive, negative) pairs whose order may differ.
+        """Largest share of (positive, negative) pairs that models order differently.
 
-        If some units have rows of both classes, half of the units are used for each.
+        If some units have rows of both classes, half of the units are used for each
+        class.
         """
         n = min(self.positive.n, self.negative.n) // (1 + self.overlap)
         uneven = self.positive.unevenness * self.negative.unevenness
@@ -115,7 +120,8 @@ class Ranks(Pairs):
 class Agreement:
     """Agreement of two models in all rows, with bounds on their difference.
 
-    The bound, as a share of the range, is a weighted mean over `parts`.
+    A metric may be a weighted mean of several components, such as classes; the bound is
+    then the weighted mean of the bounds for the components in `parts`.
     """
 
     template: str
@@ -124,21 +130,22 @@ class Agreement:
     """Number of rows."""
     units: Units
     parts: tuple[tuple[float, Any], ...] = ()
-    """Weights and parts; empty if no bound is known."""
+    """Weight, and units or pairs, of each component; empty if no bound is known."""
     relative_range: float = 0.0
     """Range of the measure divided by its estimate, for a ratio; else 0."""
     are_of_classes: bool = False
-    """Whether each pair of rows is a (positive, negative) pair of at most one part, as
-    if each class is compared with the remaining classes."""
+    """Whether a pair of rows is a (positive, negative) pair of at most one component,
+    as if each component compares a class with the remaining classes."""
 
     def share(self, alpha: float) -> float:
         r"""Share of the range by which the models may differ.
 
-        Part c has the weight :math:`w_c`, and the proportions :math:`p_c` of positive
-        and :math:`q_c` of negative rows. The models order a share :math:`\theta_c` of
-        its pairs differently. Two random rows are ordered differently with a
-        probability of at least :math:`\sum_c p_c q_c \theta_c`. Under this bound, the
-        weighted mean of the :math:`\theta_c` is largest if parts with the smallest
+        Class c of an averaged area has the weight :math:`w_c` in the average, a
+        proportion :math:`p_c` of positive rows and a proportion :math:`q_c` of negative
+        rows. The models order a share :math:`\theta_c` of the (positive, negative)
+        pairs differently. Two random rows are ordered differently with a probability of
+        at least :math:`\sum_c p_c q_c \theta_c`. Under this bound, the weighted mean of
+        the :math:`\theta_c` is largest if classes with the smallest
         :math:`p_c q_c / w_c` have the largest possible :math:`\theta_c`.
         """
         if not self.are_of_classes:
@@ -153,7 +160,7 @@ class Agreement:
         return min(total, 1.0)
 
     def describe(self, alpha: float) -> str:
-        """Sentence on the agreement in the sample and in the population."""
+        """Sentence on the agreement in the sample and on the population bound."""
         is_by_row = self.template == VALUES
         share = self.units.share(alpha) if is_by_row else self.share(alpha)
         return self.template.format(n=self.n, share=100 * share)

@@ -1,4 +1,4 @@
-"""Properties and tables of contrasts, which are parameters themselves.
+"""Properties and tables of contrasts; each contrast is itself a parameter.
 
 A contrast of two models has a table whose cells are the possible pairs of cells of both
 models. A contrast of means over the same rows has a cell for each value of the linear
@@ -60,8 +60,9 @@ _Table = dict[str, Any]
 class ContrastTables:
     """Factory of parameters with tables, for contrasts of `estimates`.
 
-    All pairs of models with the same labels have the same possible outcomes, and so do
-    all pairs of subgroups. The outcomes are enumerated once and cached.
+    All pairs of models with the same labels have the same possible outcomes. All pairs
+    of subgroups also have the same outcomes. The outcomes are enumerated once and
+    cached.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -124,7 +125,7 @@ class ContrastTables:
         return contrast
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Compared parameters by position; restricted to common units if `by_pair`."""
+        """Compared parameters by position, on their common units if `by_pair`."""
         compared = {k: self.estimates.parameters[k] for k in positions}
         if not any(parameter.by_pair for parameter in compared.values()):
             return compared
@@ -166,7 +167,8 @@ class ContrastTables:
         """Possible cells of a contrast, enumerated or from the cache.
 
         Means of bounded values only need the smallest and the largest value of the
-        linear combination. None if the cells cannot be enumerated, or are too many.
+        linear combination. The result is None if the cells cannot be enumerated, or if
+        there are too many cells.
         """
         first = parameters[0].units
         if all(p.extremes and np.array_equal(p.units, first) for p in parameters):
@@ -186,11 +188,11 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Table of a linear combination of means: a mean of combined values of rows.
+    """Table of a linear combination of means, as the mean of one value per row.
 
-    If values are bounded, the smallest and the largest possible value are also cells,
-    each with half a row of pseudo-counts. A contrast on a subset of rows has no
-    components.
+    The value of a row is the linear combination of its values. If these are bounded,
+    the smallest and the largest possible value are also cells, each with a pseudo-count
+    of half a row. A contrast on a subset of rows has no components.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -229,7 +231,7 @@ def _combined_table(
     observed = np.stack([parameter.index for parameter in parameters])
     enumerated = enumerated.T.astype(observed.dtype)
     cells, cell = distinct_rows(np.concatenate([enumerated, observed], axis=1).T)
-    # The last combination is that of units outside all tables, if any.
+    # The last combination belongs to units outside all tables, if any.
     outside = (cells[-1] == [parameter.size for parameter in parameters]).all()
     n_cells = len(cells) - int(outside)
     index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
@@ -318,9 +320,10 @@ def _expanded_coefficients(
 
 
 def _coefficients_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
-    """Coefficients by component; for other parameters, 1 for the parameter itself.
+    """Coefficients of a contrast by component, to be expanded in another contrast.
 
-    Ratios are expanded within ratios, and differences within differences.
+    Ratios are expanded within ratios, and differences within differences. Any other
+    parameter is its own component, with coefficient 1.
     """
     if parameter.components and (parameter.trait.scale == LOG) == ratio:
         components = cast(tuple[_Parameter, ...], parameter.components)
@@ -334,7 +337,7 @@ def _size_limit(
     trait: MeasureProperties,
     method: str | None,
 ) -> str:
-    """Requirement of the default method, if only the size of the table rules it out."""
+    """Requirement of the default method, if only the table's size rules it out."""
     default = automatic(replace(trait, smooth=True))
     chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
     if chosen or default == automatic(trait):
@@ -359,9 +362,10 @@ def method_of(
 ) -> str:
     """Interval method of a contrast of some parameters.
 
-    A method other than "auto" is used unchanged. With None, the contrast has the method
-    that the user chose for the parameters, if exactly one of these methods supports the
-    contrast. Otherwise "auto" selects the method.
+    A method other than "auto" is used unchanged. If the method is None, the contrast
+    inherits the method that the user chose for the parameters, provided that exactly
+    one of the chosen methods supports the contrast. Otherwise "auto" selects the
+    method.
     """
     if method not in (None, AUTO):
         check_serves(method, trait, available=available)
@@ -410,8 +414,8 @@ def _extreme_cells(
 ) -> _Enumeration:
     """Cells with the smallest and the largest value of a combination of bounded means.
 
-    Each cell has half a row of pseudo-counts, like a gain of one model over another in
-    a table of labels.
+    Each of the two cells has a pseudo-count of half a row. In a table of labels, a cell
+    in which only one of two models is right has the same pseudo-count.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -424,7 +428,7 @@ def _extreme_cells(
 def _enumerate(
     maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Possible combinations of cells; None if they are too many.
+    """Possible combinations of cells; None if there are too many combinations.
 
     Each coverage pattern has two rows of pseudo-counts, divided equally among its
     possible outcomes.
@@ -451,7 +455,10 @@ def _enumerate(
 
 
 def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Patterns of maps that have a cell for a unit, as tuples of bools."""
+    """Distinct patterns of the maps that have a cell for the same unit.
+
+    A pattern is a tuple with one bool per map.
+    """
     patterns = {
         tuple(other.covers(cell_map.sample, subgroup) for other in maps)
         for cell_map in maps

@@ -54,7 +54,7 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Contrasts of parameters of subgroups with a reference for each subgroup.
+    """Contrasts of each subgroup's parameter with a reference for the subgroup.
 
     `references` is keyed by the key of the subgroup's parameter. Also returns the joint
     estimate, extended by the references.

@@ -80,9 +80,10 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _informative_masks(self) -> list[Array]:
-        """Masks of the units in each class of an area.
+        """Masks of the units that determine the precision of the variance.
 
-        Other measures have a single mask, of the units with influence on the estimate.
+        Areas have one mask for the units of each class. Other measures have a single
+        mask, for the units with influence on the estimate.
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
@@ -97,7 +98,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _drawn_mask(self) -> Array:
-        """Mask of the units in the table, in strata in which the parameter varies."""
+        """Mask of the units in the table that belong to strata in which values vary."""
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
@@ -161,7 +162,7 @@ class DesignEstimate(RowEstimate):
     def stratum_noise(self, z: float) -> float:
         """Noise variance for strata with few rows in a cell; see `StratifiedTable`.
 
-        A contrast uses the table of the contrast, because models agree on most rows.
+        A contrast uses its own table, because the compared models agree on most rows.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -174,11 +175,11 @@ class DesignEstimate(RowEstimate):
         """Ratio of the variance to the variance of a simple random sample.
 
         Both variances are computed from the influence values at the table with
-        pseudo-counts. For methods that smooth or blur, the ratio is at least that of
-        `ExchangeableErrors`. If rows have almost no variance, the rows of each cluster
-        are treated as identical. If only the totals of clusters have almost no
-        variance, the ratio is zero, except that methods that blur treat rows as
-        identical.
+        pseudo-counts. For methods that smooth or blur, the ratio is at least the design
+        effect of `ExchangeableErrors`. If rows have almost no variance, the rows of
+        each cluster are treated as identical. If only the totals of clusters have
+        almost no variance, the ratio is zero; methods that blur then treat the rows of
+        each cluster as identical instead.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn_mask)
@@ -205,7 +206,7 @@ class DesignEstimate(RowEstimate):
         minimum = self._exchangeable.design_effect
         if effect > _OBSERVED or minimum >= 1:
             return max(effect, minimum)
-        # Clusters are copies; the noise of a contrast comes from its components.
+        # The rows of a cluster are copies; a contrast has the noise of its components.
         is_noise = method.blurs and not self.components
         has_effect = is_noise or minimum > _OBSERVED
         return self._design_effect_of_identical_rows if has_effect else 0.0
@@ -249,9 +250,9 @@ class DesignEstimate(RowEstimate):
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom for the variance.
 
-        If the method smooths or the observed variance is zero, they are computed from
-        totals of weights instead of influence values. They are then infinite in a
-        simple random sample, and if the design effect is known.
+        If the method smooths or the observed variance is zero, the degrees of freedom
+        are computed from totals of weights instead of influence values. They are then
+        infinite in a simple random sample, or if the design effect is known.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
@@ -313,9 +314,9 @@ class DesignEstimate(RowEstimate):
     def _is_label_sensitive(self) -> bool:
         """Whether another true label of a single row would move the estimate far.
 
-        Errors of rows with large weight are then too rare for the estimated variance.
-        Methods that smooth account for such errors. With strata, weights are not
-        random.
+        If so, errors on rows with large weight are too rare for a reliable variance.
+        The result is False for methods that smooth, which account for such errors, and
+        with strata, whose weights are not random.
         """
         method = self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
@@ -327,9 +328,10 @@ class DesignEstimate(RowEstimate):
     def _is_less_than_exchangeable(self) -> bool:
         """Whether errors unrelated to weights and clusters would vary far more.
 
-        Methods that smooth or blur use the design effect of such errors. Weights in
-        contrasts of different rows are excluded because they are not random, for
-        example if labels were requested with known probabilities.
+        The result is False for methods that smooth or blur, which already use the
+        design effect of such errors. It is also False for contrasts of different rows,
+        whose weights are not random, for example if labels were requested with known
+        probabilities.
         """
         parameter, method = self.parameter, self.parameter.interval_method
         if method.adds_variance or self._strata is not None:

@@ -33,7 +33,8 @@ class Estimates:
 
     - `RowEstimates` are computed from the influence values of the rows of a sample.
       Their contrasts are also `RowEstimates`, each with a separate table.
-    - `ManyContrasts` are contrasts of `RowEstimates` that are too many for tables.
+    - `ManyContrasts` are contrasts of `RowEstimates`, if tables for all contrasts would
+      need too much memory.
     - `GivenEstimates` and `ResampledEstimates` have a given covariance.
     - `RunEstimates` are means over several runs of a model.
     """
@@ -56,7 +57,8 @@ class Estimates:
     row_estimates: Any = None
     """`RowEstimates` of the same parameters, whose only source of variance is the rows.
 
-    Resampled estimates and means over runs have them, for the skewness of losses.
+    Resampled estimates and means over runs use these estimates for the skewness of
+    losses.
     """
 
     def best_method(self, trait: MeasureProperties) -> str:
@@ -79,7 +81,7 @@ class Estimates:
         return self.covariance.diagonal()
 
     def has_variance(self, k: int) -> bool:
-        """Whether the variance of an estimate is not zero."""
+        """Whether the variance of an estimate is nonzero."""
         return bool(self.variances[k] > 0)
 
     def is_usable(self, k: int, blurred_variance: float) -> bool:
@@ -99,7 +101,7 @@ class Estimates:
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors, with pseudo-counts only if zero without them, (K,)."""
+        """Standard errors, (K,); pseudo-counts are used only if they would be zero."""
         return np.sqrt(self.variances)
 
     @property
@@ -112,7 +114,7 @@ class Estimates:
 
     @property
     def is_simple(self) -> bool:
-        """Whether the estimates are given, or from simple random samples."""
+        """Whether the estimates are given or come from simple random samples."""
         return True
 
     @property
@@ -152,7 +154,7 @@ class Estimates:
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings on common factors, if contrasts are too many for a correlation."""
+        """Loadings on common factors, if a correlation matrix would be too large."""
         return None
 
     def n_rows(self, k: int) -> int | None:
@@ -189,9 +191,9 @@ class Estimates:
     ) -> Estimates:
         r"""Estimate contrasts, with the covariance :math:`L V L^T`.
 
-        L are the derivatives of the contrasts in the estimates. For a linear contrast
-        they are its coefficients. For a ratio, which is a contrast of logarithms, each
-        coefficient is multiplied by the ratio and divided by the estimate.
+        L contains the derivatives of the contrasts in the estimates. The derivatives of
+        a linear contrast are its coefficients. A ratio is a contrast of logarithms:
+        each derivative is the coefficient times the ratio, divided by the estimate.
         """
         parameters, entries = [], []
         for row, contrast in enumerate(contrasts):

@@ -1,7 +1,8 @@
 """Corrections for unequal weights and clusters if errors are few.
 
-If few rows have errors, heavy rows or large clusters may have none by chance. A design
-effect estimated from the errors is then too small, and one true label may matter much.
+If few rows have errors, heavy rows or large clusters may have no errors by chance. A
+design effect estimated from the errors is then too small, and a different true label of
+one heavy row may change the estimate much.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ExchangeableErrors:
 
     @cached_property
     def _influence(self) -> Array:
-        """Influence values of the cells, then zero for units outside the table."""
+        """Influence values of the cells, then a zero for units outside the table."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     def _units(self, cells: Array) -> Array:
@@ -54,15 +55,15 @@ class ExchangeableErrors:
 
     @cached_property
     def design_effect(self) -> float:
-        r"""Design effect of such errors.
+        r"""Design effect of errors that are independent of weights and cluster sizes.
 
         .. math:: \frac{n}{W} \Bigl( \frac{\sum_{L_i \ne 0} w_i^2}{\sum_{L_i \ne 0} w_i}
             + \frac{\rho}{W} \sum_g \sum_{i \ne j \in g} w_i w_j \Bigr)
 
-        over the n rows of total weight W in the table, with influence values L and
-        their correlation :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*,
-        5.4 and 11.7). It is set to zero for areas, which have a variance in each class,
-        and if units overlap.
+        for the n rows of total weight W in the table, where :math:`\rho` is the
+        correlation of influence values L within clusters (Kish, 1965, *Survey
+        Sampling*, 5.4 and 11.7). The design effect is set to zero for areas, which have
+        a separate variance in each class, and if units overlap.
         """
         parameter, inside = self.parameter, self.parameter.units
         if parameter.support.classes or not self.with_influence.any():
@@ -107,11 +108,11 @@ class ExchangeableErrors:
     def may_lack_clusters(self, design_effect: float) -> bool:
         r"""Whether one more cluster of errors would move the estimate out of limits.
 
-        The new cluster has the mean size of clusters. Its rows have influence values
-        :math:`L^*` of .9 times the worst value for their labels. With G effective
-        clusters, it moves the estimate by 1 / (G + 1) times the mean :math:`L^*`, and
-        adds 1 / (G + 1) times the mean :math:`L^{*2}` to the variance of a row. The
-        result is False if clusters are many.
+        The new cluster has the mean size of the clusters. The influence values
+        :math:`L^*` of its rows are .9 times the worst value for their labels. With G
+        effective clusters, the new cluster moves the estimate by 1 / (G + 1) times the
+        mean of :math:`L^*`, and adds 1 / (G + 1) times the mean of :math:`L^{*2}` to
+        the variance of a row. The result is False if there are many clusters.
         """
         if self.design.rows_are_units:
             return False
@@ -161,8 +162,9 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
         \bigl( L_c(y'_i, \hat y_i) - L_c(y_i, \hat y_i) \bigr) \Bigr|
 
     over the rows i of weight :math:`w_i`, for a contrast of components c with
-    coefficients :math:`a_c`, whose rows have the total weight :math:`W_c`. The label
-    :math:`y'_i` is the one whose influence value differs most from the observed value.
+    coefficients :math:`a_c`, where :math:`W_c` is the total weight of the rows of
+    component c. The label :math:`y'_i` is the label whose influence value differs most
+    from the influence value of the observed label.
     The result is zero if possible labels are not enumerated, or if the rows of a
     component have equal weights.
     """
@@ -189,7 +191,10 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 
 
 def _changes(influence: Array, cell_map: CellMap) -> Array:
-    """Largest change of influence values by true label, by cell; zero outside."""
+    """Largest change of each cell's influence value if the true label changes.
+
+    The change is zero outside the table.
+    """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)
     values = influence[cells]

@@ -18,15 +18,16 @@ _DIGITS = 12  # decimals of the weights of a table that are compared
 class Terms:
     r"""Influence functions of K parameters as combinations of B terms.
 
-    The influence of a contrast is :math:`\sum_j L_j \psi_j`. A term :math:`\psi_j` is
-    the influence of a component at the table of the contrast. Contrasts of the same
-    component with different components share the term. If V is the covariance of the
-    terms, :math:`L V L^T` is the covariance of the parameters.
+    The influence function of a contrast is :math:`\sum_j L_j \psi_j`. The term
+    :math:`\psi_j` is the influence function of one component at the table of the
+    contrast. Different contrasts of the same component share its term. If V is the
+    covariance of the terms, :math:`L V L^T` is the covariance of the parameters.
 
     Parameters
     ----------
     parameters : sequence of K parameters
-        Contrasts that cover all units are split into terms; others are terms.
+        Contrasts that cover all units are split into terms. Any other parameter is one
+        term.
     influence_of : callable
         Returns the influence values on the cells of a parameter, and the cell index of
         each unit.
@@ -94,7 +95,7 @@ class Terms:
     def largest_variances(self, variances: Array) -> Array:
         """Largest possible variances of parameters, given variances of terms, (K,).
 
-        They are bounded below by the smallest positive float.
+        The result is at least the smallest positive float.
         """
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
         return np.maximum(reach**2, np.finfo(float).tiny)
@@ -103,7 +104,7 @@ class Terms:
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
     """Base parameters of a contrast, and its derivatives in them.
 
-    Base parameters are not contrasts; contrasts of contrasts are expanded.
+    Base parameters are not contrasts themselves: contrasts of contrasts are expanded.
     """
     if not parameter.components:
         return [(parameter, 1.0)]

@@ -120,8 +120,8 @@ class Influences:
     def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
         """Sparse differences from the value of the heaviest cell, and these values.
 
-        With many classes, a class is rarely true or predicted, so that most units are
-        in one cell. None if too many values differ.
+        With many classes, most units are in one cell of a class: the class is neither
+        the true nor the predicted label. The result is None if too many values differ.
         """
         columns, values, starts, common = [], [], [0], []
         maximum = _DENSITY * len(self.values) * len(self.rows)

@@ -44,7 +44,7 @@ from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
 
 _TOLERANCE = 5e-3  # error of quantiles of a selection of many contrasts
-_FEW = 20  # number of contrasts up to which the tolerance is that of intervals
+_FEW = 20  # number of contrasts up to which the tolerance of intervals applies
 
 AnyMaximum = MaxDistribution | SequentialMaxDistribution
 
@@ -74,7 +74,7 @@ class JointEstimate:
     n_user_rows: int | None = None
     """Number of rows passed by the user, if the sample has copies of them."""
     horizon: Horizon | None = None
-    """Looks at growing data at which the intervals cover simultaneously."""
+    """Interim looks at which the intervals cover simultaneously."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
     """Causes and parameters of warnings already issued, shared by all views."""
     _maxima: dict[str, AnyMaximum] = field(default_factory=dict, init=False)
@@ -183,7 +183,7 @@ class JointEstimate:
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters; None if each row, with its copies, is a cluster."""
+        """Number of clusters; None if rows (with their copies) are independent."""
         n_groups = self.source.n_groups
         return None if n_groups == self.n_user_rows else n_groups
 
@@ -200,7 +200,8 @@ class JointEstimate:
     def is_degenerate(self, k: int) -> bool:
         """Whether a defined estimate has no usable variance.
 
-        The variance is zero, the measure has no derivative, or there is a single unit.
+        The result is True if the variance is zero, the measure has no derivative, or
+        there is a single unit.
         """
         if not self.parameters[k].defined:
             return False
@@ -258,9 +259,10 @@ class JointEstimate:
     def _interval_variances(self) -> Array:
         """Variances for the limits, (K,).
 
-        They equal `_variances` with one exception: in simultaneous intervals, the noise
-        of components on the boundary of their range is computed at the joint quantile,
-        to match Wilson's interval. The noise of blurring is unchanged (Yuan and Jiang).
+        These variances equal `_variances` with one exception: for simultaneous
+        intervals, the noise of components on the boundary of their range is computed at
+        the joint quantile, so that limits match Wilson's interval. The noise of
+        blurring is the same for individual and simultaneous intervals (Yuan and Jiang).
         """
         if self.is_individual:
             return self._variances
@@ -321,7 +323,7 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """Quantiles of t with the same tail probabilities as normal quantiles q.
 
-        The degrees of freedom are those of the parameters at `positions`.
+        The parameters at `positions` determine the degrees of freedom.
         """
         if self._are_normal:
             return q
@@ -378,8 +380,8 @@ class JointEstimate:
     def alpha_of(self, k: int) -> float:
         """Error probability of a single interval, from the critical value.
 
-        Without a usable variance it is Bonferroni's: alpha divided by the number of
-        intervals.
+        Without a usable variance, it is Bonferroni's error probability: alpha divided
+        by the number of intervals.
         """
         if self.usable[k]:
             return 2 * float(ndtr(-self.normal_quantile))
@@ -436,9 +438,10 @@ class JointEstimate:
 
     @cached_property
     def _loadings(self) -> Loadings | None:
-        """Loadings on common factors, if contrasts are too many for a correlation.
+        """Loadings on common factors, if a correlation matrix would be too large.
 
-        None with a horizon, because `SequentialMaxDistribution` requires a correlation.
+        The result is None with a horizon, because `SequentialMaxDistribution` requires
+        a correlation matrix.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
@@ -459,8 +462,8 @@ class JointEstimate:
     def is_individual(self) -> bool:
         """Whether intervals are not adjusted for their number.
 
-        This holds for individual intervals, and if at most one parameter has a usable
-        variance.
+        The result is True for individual intervals, and if at most one parameter has a
+        usable variance.
         """
         if len(self.parameters) == 1 or not self.simultaneous:
             return True
@@ -483,7 +486,7 @@ class JointEstimate:
     ) -> Array:
         """Limits for normal quantiles q, converted to t for finite df, (n, 2).
 
-        `q` is a number, or an array (n, 2) with quantiles for lower and upper limits.
+        `q` is one number or an (n, 2) array with quantiles for lower and upper limits.
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
@@ -517,8 +520,9 @@ class JointEstimate:
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         """Critical values at which limits of usable parameters equal null values, (n,).
 
-        The limit is the lower one if `above`, else the upper one. The critical value is
-        minus infinity if no limit reaches the null, and NaN if the search failed.
+        If `above`, the limit is the lower limit, else the upper limit. The critical
+        value is minus infinity if no limit reaches the null, and NaN if the search
+        failed.
         """
         parameters = [self.parameters[k] for k in positions.tolist()]
         low, high = np.array([parameter.extension for parameter in parameters]).T

@@ -40,9 +40,9 @@ _MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is remov
 
 @dataclass(frozen=True, eq=False)
 class GivenEstimates(Estimates):
-    """Given estimates with a given covariance, which is zero if unknown.
+    """Estimates and covariance from resampling or from another program.
 
-    The estimates come from resampling or from another program.
+    Unknown entries of the covariance are zero.
     """
 
     parameters: tuple[Parameter, ...]
@@ -70,17 +70,17 @@ class GivenEstimates(Estimates):
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
-        The excess is removed from the variances of differences of two models. The
-        correlations are unchanged.
+        The excess noise of resampling is removed from the variances of differences of
+        two models. Correlations are unchanged.
         """
         matrix: Array = slopes.toarray()
-        with np.errstate(over="ignore", invalid="ignore"):  # unknown if not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # not finite: unknown
             covariance = matrix @ self.covariance @ matrix.T
             covariance[~np.isfinite(covariance)] = 0
-            # A constant contrast has a variance of rounding errors, of either sign.
+            # The variance of a constant contrast is a rounding error of either sign.
             largest = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
             constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * largest**2
-        # A zero variance is unknown, and so are variances of contrasts with it.
+        # A zero variance means an unknown variance, also for contrasts of the estimate.
         unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
         if self.excess:
@@ -96,8 +96,8 @@ class GivenEstimates(Estimates):
 class ManyContrasts(Estimates):
     """Linear contrasts of `RowEstimates` that are too many for tables.
 
-    Only their variances are computed, from the covariance of the estimates. The
-    critical value uses factor loadings instead of a correlation.
+    Only the variances of the contrasts are computed, from the covariance of the
+    estimates. The critical value uses factor loadings instead of a correlation matrix.
     """
 
     parameters: tuple[Parameter, ...]
@@ -187,7 +187,7 @@ class ManyContrasts(Estimates):
         return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings on factors of the estimates, if contrasts are many.
+        """Loadings on factors of the estimates, if there are many contrasts.
 
         The correlation of the estimates is shrunk if degrees of freedom are few.
         """
@@ -204,7 +204,7 @@ class ManyContrasts(Estimates):
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations of contrasts, which are contrasts of the estimates."""
+        """Linear combinations of contrasts, as contrasts of the estimates."""
         return replace(
             self,
             parameters=tuple(parameters),
@@ -231,7 +231,7 @@ class ManyContrasts(Estimates):
         return list(dict.fromkeys(chain.from_iterable(reasons)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons that apply to any estimate; they apply to all contrasts."""
+        """Reasons that apply to any of the estimates, reported for all contrasts."""
         return self._reasons
 
 
@@ -256,8 +256,9 @@ class ResampledEstimates(GivenEstimates):
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Linear combinations, whose variance is at least the variance due to rows.
 
-        Training on other rows only adds to the variance of fixed models. If less
-        variance remains after removal of the excess, it is raised for losses.
+        The variance due to rows is the variance of fixed models; training on random
+        rows only adds variance. If less variance remains after removal of the excess,
+        the variances of losses are raised to the variance due to rows.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
@@ -293,7 +294,8 @@ class ResampledEstimates(GivenEstimates):
     def heavy_tails(self) -> set[Parameter]:
         """Parameters whose losses may have an infinite variance.
 
-        The second criterion requires losses with minimum near zero, as for models.
+        The criterion `has_heavy_losses` is used only for models, because it requires
+        losses with a minimum near zero.
         """
         rows: Any = self.row_estimates
         return {

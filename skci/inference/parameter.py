@@ -106,7 +106,7 @@ class ParameterLabels:
 
     @property
     def panel(self) -> str:
-        """Name of the comparison of models: the metric, with the subgroup if any."""
+        """Name of the comparison of models: the metric and, if any, the subgroup."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
@@ -276,7 +276,7 @@ class Parameter:
 
     @property
     def without_negation(self) -> tuple[MeasureProperties, float, int]:
-        """Trait and estimate of the measure, and -1 if negated, else 1."""
+        """Properties and estimate of the measure; sign -1 if negated, else 1."""
         measure = self.trait.negative_of
         if measure is None:
             return self.trait, self.estimate, 1
@@ -284,7 +284,7 @@ class Parameter:
 
     @property
     def is_on_boundary(self) -> bool:
-        """Whether the parameter is an area on the boundary, or a contrast of these."""
+        """Whether the parameter is an area on the boundary or contrasts such areas."""
         return False
 
     @property
@@ -312,7 +312,7 @@ class TableParameter(Parameter):
     smoothing: Array | float
     """Pseudo-counts of the m cells, or one number for all, for methods that smooth.
 
-    They add up to two rows, for example half a row in each cell of a binary table."""
+    The pseudo-counts sum to two rows: in a binary table, half a row in each cell."""
     cell_map: CellMap | None = None
     """Map from labels to cells, if the possible outcomes can be enumerated."""
     extremes: tuple[int, int] | None = None
@@ -437,14 +437,15 @@ class TableParameter(Parameter):
 
     @cached_property
     def max_abs_derivative(self) -> float:
-        """Largest absolute derivative in a moment."""
+        """Largest absolute derivative of the functional in one of its moments."""
         return float(np.abs(self.linearised.gradient).max())
 
     @cached_property
     def is_linear(self) -> bool:
         """Whether the functional is defined and differentiable.
 
-        It must also be differentiable on the scale of the interval, such as the logit.
+        The functional must also be differentiable on the scale of the interval, such as
+        the logit scale.
         """
         if not self.defined or self.interval_method.smooths:
             return self.defined

@@ -39,7 +39,7 @@ _APART = 1e-3  # distance of distinct nulls and estimates, in standard errors
 class TargetRegion(NamedTuple):
     """Bounds within which the intervals of C contrasts must lie, (C,).
 
-    NaN for contrasts that are not tested.
+    Bounds are NaN for contrasts that are not tested.
     """
 
     low: Array
@@ -47,7 +47,7 @@ class TargetRegion(NamedTuple):
 
 
 def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
-    """Check margins of differences, one for all or by metric."""
+    """Check margins of differences: one for all metrics, or a margin by metric."""
     margins = {}
     for k, value in by_position(joint, margin, "margin").items():
         maximum = joint.parameters[k].trait.bounds[1]
@@ -60,11 +60,11 @@ def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
 def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
     """P-values of claims on C differences with margins m > 0, (C,), by claim.
 
-    Let d be the advantage of the first over the second. "not worse" claims d > -m,
-    "better" claims d > m, and "equivalent" claims -m < d < m. A p-value is below alpha
-    exactly if the interval lies in the region of the claim. P-values are two-sided: for
-    a single difference, they are twice the p-values of two one-sided tests (Schuirmann,
-    1987). They are NaN if a margin is NaN.
+    Let d be the advantage of the first over the second model. "not worse" claims d >
+    -m, "better" claims d > m, and "equivalent" claims -m < d < m. A p-value is below
+    alpha exactly if the interval lies in the region of the claim. P-values are
+    two-sided: for a single difference, the p-value is twice the p-value of two
+    one-sided tests (Schuirmann, 1987). A p-value is NaN if its margin is NaN.
     """
     finite = np.nan_to_num(margins)
     signs = np.array([parameter.trait.sign for parameter in joint.parameters])
@@ -91,10 +91,11 @@ def rows_for_width(
     half_width: float | Mapping[str, float],
     relative_variances: Array | None = None,
 ) -> int:
-    """Smallest number of rows for which intervals have at most a half width.
+    """Smallest number of rows for which no interval exceeds a given half width.
 
-    The half width is for all intervals of a pilot, or by metric. `relative_variances`,
-    (K,), are variances of new rows, relative to the pilot.
+    The half width is one number for all intervals of a pilot, or a number for each
+    metric. `relative_variances`, (K,), are variances per new row, relative to the
+    pilot.
     """
     joint.check_has_tables()
     half_widths = by_position(joint, half_width, "half_width")
@@ -144,8 +145,9 @@ def rows_for_width(
 class PowerPlan:
     """Power of tests of C contrasts, from a pilot.
 
-    The tests show that intervals exclude a null value, or lie in a region. True
-    differences are given for all contrasts or by metric, by default as in the pilot.
+    A test is successful if the interval excludes a null value, or lies in a region. The
+    true differences are one number for all contrasts or a number for each metric; by
+    default, they equal the estimates of the pilot.
     """
 
     def __init__(
@@ -180,7 +182,7 @@ class PowerPlan:
     def power_at(self, n_samples: Any) -> Array:
         """Power of each test at some numbers of rows, shape (..., C).
 
-        The power is NaN for contrasts without a difference.
+        The power is NaN for contrasts that have no true difference.
         """
         numbers = np.asarray(n_samples)
         if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
@@ -206,11 +208,12 @@ class PowerPlan:
     def _errors_at_bounds(self, planned: JointEstimate, errors: Array) -> Array:
         """Standard errors of tests at the bounds of a region, (2, C).
 
-        Score intervals use the standard error at the null, which is much larger than
-        the standard error at the estimate if models differ on few rows (Nam, 1997,
-        Biometrics 53, 1422-1430). It is the distance of the null divided by its
-        statistic at the expected table. If the null equals the estimate, the standard
-        error at the estimate is used.
+        Score intervals use the standard error at the null. If models differ on few
+        rows, this standard error is much larger than the standard error at the estimate
+        (Nam, 1997, Biometrics 53, 1422-1430). The standard error at the null is the
+        distance of the null from the estimate, divided by the test statistic at the
+        expected table. If the null equals the estimate, the standard error at the
+        estimate is used.
         """
         errors = np.tile(errors, (2, 1))
         smooths = [
@@ -234,8 +237,8 @@ class PowerPlan:
     def _distances(self) -> Array:
         """Distances of differences from the values to exclude below and above, (2, C).
 
-        They are on the scale of the standard errors, and NaN for differences that are
-        not planned. A null is excluded on the nearer side.
+        Distances are on the scale of the standard errors. They are NaN for differences
+        that are not planned. A null is excluded on the nearer side.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:
@@ -281,10 +284,11 @@ class PowerPlan:
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
-    """Joint estimate with all counts multiplied to n rows, treated as a population.
+    """Joint estimate with all counts scaled to n rows.
 
-    If `linear`, methods that smooth are replaced by "delta", to which they are equal to
-    first order.
+    The n rows are treated as a whole population, without small-sample corrections. If
+    `linear`, methods that smooth are replaced by "delta", which agrees with these
+    methods to first order.
     """
     rows: Any = joint.rows
     design: Any = joint.source.design
@@ -338,7 +342,7 @@ def _check_rows(n: float, name: str, value: Any) -> None:
 
 
 def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
-    """Smallest number of at least `minimum` that fits; larger numbers also fit.
+    """Smallest integer that fits and is at least `minimum`; larger integers also fit.
 
     The search begins at `start`, doubles its steps, and then bisects.
     """
@@ -352,7 +356,7 @@ def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
 
 
 def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Values by position of the parameter, from one value for all or by metric."""
+    """Values by position of the parameter, from one value or from values by metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
     values_by_metric = by_metric(values, titles, name, "a number")
     if not values_by_metric:

@@ -25,7 +25,8 @@ def pvalue(
 ) -> float:
     """P-value of a null value, adjusted if the intervals are joint.
 
-    It is 1 for a parameter without a usable variance: its interval excludes nothing.
+    The p-value is 1 for a parameter without a usable variance, because the interval of
+    such a parameter is the whole range.
     """
     if not joint.usable[position]:
         return 1.0
@@ -59,7 +60,7 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
 def excludes(joint: JointEstimate, null: float) -> Array:
     """Mask of the intervals that exclude a null value, (K,).
 
-    Neither limits nor p-values are computed.
+    The function computes neither limits nor p-values.
     """
     excluded = np.zeros(len(joint.parameters), dtype=bool)
     usable, statistics = _usable_statistics(joint, null)
@@ -71,9 +72,9 @@ def excludes(joint: JointEstimate, null: float) -> Array:
 def step_down(joint: JointEstimate, null: float) -> Array:
     """Two-sided p-values, adjusted by the free step-down procedure of max |z|.
 
-    The parameter with the largest statistic is compared with the maximum over all
-    parameters, the second with the maximum over the remaining parameters, and so on.
-    P-values are monotone (Westfall and Young, 1993, section 2.6).
+    The largest statistic is compared with the maximum over all parameters, the second
+    largest with the maximum over the remaining parameters, and so on. P-values are
+    monotone in the statistics (Westfall and Young, 1993, section 2.6).
     """
     if joint.is_individual:
         return pvalues(joint, null)
@@ -86,8 +87,9 @@ def step_down(joint: JointEstimate, null: float) -> Array:
 def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
     """Critical values at which intervals reach 0, with the signs of estimates, (K,).
 
-    They are t quantiles, with degrees of freedom by parameter, and 0 without a usable
-    variance. If `positions` of usable parameters are given, other statistics are 0.
+    The critical values are t quantiles, with the degrees of freedom of each parameter.
+    The statistic of a parameter without a usable variance is 0. If `positions` of
+    usable parameters are given, all other statistics are 0.
     """
     statistics = np.zeros(len(joint.parameters))
     usable = np.flatnonzero(joint.usable) if positions is None else positions
@@ -128,8 +130,8 @@ def _statistics(
 ) -> Array:
     """Critical values at which lower limits (if `above`) or upper limits equal nulls.
 
-    They are normal quantiles, or quantiles of a multivariate t for joint intervals with
-    a common variance.
+    The critical values are normal quantiles, or quantiles of a multivariate t for joint
+    intervals with a common variance.
     """
     statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
@@ -149,7 +151,7 @@ def statistics_at(
 
 
 def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
-    """Critical value by a search, with other quantities at the level of intervals."""
+    """Critical value by a search; other quantities keep the intervals' level."""
     if above != (joint.estimates[position] > null):
         return -_search(joint, position, null, not above)
 

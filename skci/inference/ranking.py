@@ -39,10 +39,10 @@ def intervals_to_best(
 ) -> tuple[Array, JointEstimate]:
     """Simultaneous intervals for each model minus the best other model, (R, 2).
 
-    See `compare_with_best`. Limits are clipped to the range of a difference. Also
-    returns the pairwise differences from which limits are computed. With many models,
-    pairs of two models that are both already shown to be worse than the leader are
-    skipped.
+    See `compare_with_best`. Limits are clipped to the range of a difference. The
+    function also returns the pairwise differences from which limits are computed. With
+    many models, it skips pairs of two models that are both shown to be worse than the
+    leader.
     """
     trait = joint.parameters[positions[0]].trait
     size = len(positions)
@@ -85,8 +85,8 @@ def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
 def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
     """Unadjusted one-sided p-values for the claim that the first is better, (K,).
 
-    They are .5 at positions other than `positions`, if given. With a horizon all are
-    .5, because the p-value of one look is not valid.
+    If `positions` are given, p-values at other positions are .5. With a horizon, all
+    p-values are .5, because the p-value of a single look is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
@@ -109,10 +109,11 @@ def compare_with_best(
     differences of model j. If only one model has :math:`D_j^+ > 0`, its :math:`D_j^- =
     0`.
 
-    `compared` has the difference of the first and the second model of each pair. If
-    the difference from the model that is better by the most standard errors excludes 0
-    even by Bonferroni's inequality, :math:`D_j^+ = 0` without a critical value. Limits,
-    of shape (R,), are infinite for a model without a usable difference.
+    `compared` contains the difference of the first and the second model of each pair.
+    Model j is first compared with the model that is better by the most standard errors.
+    If this difference excludes 0 even by Bonferroni's inequality, :math:`D_j^+ = 0`,
+    and no critical value is computed. The limits, of shape (R,), are infinite for a
+    model without a usable difference.
 
     References
     ----------
@@ -196,9 +197,9 @@ def rank_intervals(
     .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
         R - \#\{i: i \text{ is shown to be worse}\}
 
-    Joint intervals have the confidence level simultaneously for all models. Individual
-    intervals have it for each model, and use only the pairs of this model. `panels` has
-    positions of parameters.
+    Joint intervals have the confidence level simultaneously for all models. An
+    individual interval has the confidence level for one model, and uses only the pairs
+    with this model. `panels` contains the positions of the parameters of each panel.
 
     References
     ----------
@@ -292,7 +293,8 @@ def _loadings(
 ) -> Loadings:
     """Loadings of the differences, given the loadings of the parameters.
 
-    If units depend on the pair, the covariance of the differences is computed directly.
+    If the compared units depend on the pair, the covariance of the differences is
+    computed directly.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)

@@ -63,21 +63,23 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     .. math:: V = \frac{1}{P} \sum_p \frac{G - 1}{G} \sum_k
         (m_{p(-k)} - \bar m_p) (m_{p(-k)} - \bar m_p)^T,
 
-    so that groups that train and test together vary together. Without the factor
-    :math:`(G - 1) / G`, the expectation of the sum is at least the variance, for every
-    model and measure [1]_. The mean over partitions varies less than the estimate of
-    one partition. The difference, :math:`1 - 1/P` times the sample covariance over
-    partitions, is subtracted, but at least a quarter of the variance is kept in every
+    where rows of one group are left out of training and test sets together. Without the
+    factor :math:`(G - 1) / G`, the expectation of the sum is at least the variance of
+    the estimate from one partition, for every model and measure [1]_. The mean over
+    partitions varies less than the estimate from one partition. The difference of both
+    variances, :math:`1 - 1/P` times the sample covariance over partitions, is
+    subtracted from V, but at least a quarter of the variance is kept in every
     direction. The degrees of freedom are :math:`P (G - 1)`.
 
-    The jackknife inflates the noise of partitioning, as it inflates everything that is
-    not linear in the rows: models without a group are fitted to other rows, with nearly
-    independent noise. Therefore V includes :math:`G - 1` times the noise of a
-    partition, where 1 times would be correct. The excess, :math:`G - 2` times the
-    noise, is removed from differences of models if there are at least five groups;
-    fewer groups leave too few degrees of freedom. In differences, the common part of
-    two models cancels, and mainly the noise remains. The excess is kept in the
-    variances of single estimates, as a margin for effects that the jackknife misses.
+    The jackknife inflates the noise of random partitions, like every effect that is not
+    linear in the rows: models without a group are fitted to other rows, and their noise
+    is nearly independent. Therefore V includes :math:`G - 1` times the noise variance
+    of a partition, although the variance includes this noise only once. The excess,
+    :math:`G - 2` times the noise variance, is removed from differences of models if
+    there are at least five groups; fewer groups leave too few degrees of freedom. In
+    differences, the common variation of two models cancels, and mainly the noise
+    remains. The excess is kept in the variances of single estimates, as a margin for
+    effects that the jackknife misses.
 
     Parameters
     ----------
@@ -116,8 +118,9 @@ def five_by_two_t(values: Array) -> ResampledMoments:
     .. math:: V = \frac{1}{5} \sum_r \sum_{h = 1}^2
         (m_{rh} - \bar m_r) (m_{rh} - \bar m_r)^T
 
-    over the halves of five repetitions, with 5 degrees of freedom. The estimate is the
-    one on the first half of the first repetition, as in the numerator of the statistic.
+    over the halves of five repetitions, with 5 degrees of freedom. As in the numerator
+    of the statistic, the estimate is the value on the first half of the first
+    repetition.
 
     Parameters
     ----------
@@ -160,9 +163,9 @@ class LeaveOneOutBootstrap(NamedTuple):
     estimates: Array
     """Mean losses, (K,)."""
     loss_influence: Array
-    """Influence values of the units by their losses, (K, n)."""
+    """Influence of each unit through its own losses, (K, n)."""
     training_influence: Array
-    """Influence values of the units by models, on losses of other units, (K, n)."""
+    """Influence of each unit as training data, on losses of other units, (K, n)."""
     noise: Array
     """Bias of products of influence values due to few bootstrap samples, (K, K)."""
 
@@ -179,8 +182,9 @@ def leave_one_out_bootstrap(
     :math:`N_{bi}` the number of times that it was drawn, :math:`w_i` its share of the
     weights, and :math:`q_b` the sum of :math:`w_i (L_{bi} - \bar L_i)` over the units
     out of the bag. The article computes :math:`q_b` from :math:`L_{bi}` instead, and
-    its first term is about twice as large. Both are equal for infinitely many samples.
-    The version here has far less noise, whose bias in squares can be subtracted [1]_.
+    the first term of its :math:`D_i` is about twice as large. Both versions are equal
+    for infinitely many samples. The version here has far less Monte Carlo noise, and
+    the bias of squares due to this noise can be subtracted [1]_.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ _ONE_MORE = SmallSampleReason(
     "estimate about as far as the interval reaches, so the interval is too narrow if "
     "the population has such rows and the sample lacks them"
 )
-_POOR, _LOWER = 0.6, 1.75  # area for a poor row alone; shift in standard errors
+_POOR, _LOWER = 0.6, 1.75  # area of a poor row alone; shift in standard errors
 
 _UNEVEN = 1.5  # ratio of the largest to the mean weight of units that matters
 _NO_HEAVIER = SmallSampleReason(
@@ -80,8 +80,8 @@ _NO_HEAVIER = SmallSampleReason(
 def small_sample_factor(m: float, n: float) -> float:
     """Factor for influence values on m of n units, if a design corrects for n units.
 
-    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). It is 1
-    if the design has infinitely many units.
+    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). The
+    factor is 1 if the design has infinitely many units.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -153,16 +153,16 @@ class RowEstimate:
     def influence(self) -> Array:
         """Influence values on the cells, with mean zero over the rows.
 
-        They are computed at the weights of the interval method. If units are outside
-        the table, a last value of zero is added for them.
+        The influence values are computed at the weights of the interval method. If some
+        units are outside the table, a last value of zero is added for these units.
         """
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
         """Influence values, centred and rescaled from m rows of a table to n rows.
 
-        A contrast of tables with different rows uses the small-sample factor of each
-        component, or the largest factor if one component has all rows.
+        If the components of a contrast have different rows, each component has its own
+        small-sample factor. If one component has all rows, the largest factor is used.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
@@ -197,8 +197,8 @@ class RowEstimate:
     def _variance_components(self, influence: Array) -> Iterable[Component]:
         """Components of the variance: totals of influence values by independent unit.
 
-        A second column indicates units in the table, unless every row is one. Units of
-        the same cell are pooled if the design allows it.
+        A second column indicates the units in the table, unless every row is a unit of
+        the table. Units of the same cell are pooled if the design allows pooling.
         """
         rows, design, index = self._pooled
         columns = [influence]
@@ -230,9 +230,9 @@ class RowEstimate:
 
     @cached_property
     def estimated_variance(self) -> float:
-        """Variance of the estimate without noise; zero without a derivative.
+        """Variance of the estimate without noise; zero if there is no derivative.
 
-        For methods that smooth, it is at least the variance with pseudo-counts.
+        For methods that smooth, the result is at least the variance with pseudo-counts.
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
@@ -266,7 +266,7 @@ class RowEstimate:
 
     @cached_property
     def moments(self) -> Moments:
-        """Variance, skewness and df, from the totals of influence values."""
+        """Variance, skewness and degrees of freedom, from unit totals of influence."""
         classes = self.parameter.support.classes
         is_partition = classes and not self._classes_cross
         pooled = self._pooled_units(classes) if is_partition else []
@@ -306,7 +306,7 @@ class RowEstimate:
 
     @cached_property
     def is_estimable(self) -> bool:
-        """Whether units suffice for the variance and for components."""
+        """Whether there are enough units for the variance and for all components."""
         parameter = self.parameter
         method = parameter.interval_method
         rows_suffice = self.design.rows_are_units
@@ -338,7 +338,7 @@ class RowEstimate:
     def _components_vary(self) -> bool:
         """Whether each component that does not cover all rows has a variance.
 
-        True if the method smooths or blurs.
+        The result is also True if the method smooths or blurs.
         """
         method = self.parameter.interval_method
         if method.adds_variance:
@@ -365,7 +365,8 @@ class RowEstimate:
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom for the variance.
 
-        They are infinite if the method smooths or the observed variance is zero.
+        The degrees of freedom are infinite if the method smooths or if the observed
+        variance is zero.
         """
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
@@ -380,8 +381,9 @@ class RowEstimate:
     def _df_of_totals(self) -> float:
         """Degrees of freedom for totals of influence values.
 
-        They are at most the degrees of freedom within each class of an area, or within
-        events, because the variance within few rows may be tiny by chance.
+        The degrees of freedom are at most the degrees of freedom within each class of
+        an area, or within events, because the variance within few rows may be tiny by
+        chance.
         """
         candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
@@ -393,7 +395,7 @@ class RowEstimate:
     def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
         """Degrees of freedom of a variance within units, given as a mask or weights.
 
-        All rows of the sample have equal weight.
+        All rows of the sample are assumed to have equal weight.
         """
         if units.dtype == bool:
             return max(rows.n_rows(units) - 1.0, 0.0)
@@ -406,9 +408,9 @@ class RowEstimate:
         For the studentised error T of a mean with skewness g, the transformation
         :math:`T + a T^2 + a^2 T^3/3 + b` with a = g/3 and b = g/6 is symmetric to
         second order (Hall, 1992). For other functionals, let k be half the second
-        derivative in the least favourable direction, in standard errors. k is added to
-        a and b (DiCiccio and Efron, 1992); for a ratio of sums, c = k instead (see
-        `with_curvature`). The absolute values of a and a + c are at most 1/3.
+        derivative in the least favourable direction, in standard errors. Then k is
+        added to a and b (DiCiccio and Efron, 1992). A ratio of sums has c = k instead;
+        see `with_curvature`. The absolute values of a and a + c are at most 1/3.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -529,9 +531,9 @@ class RowEstimate:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row of the rarer class could move an area out of its limits.
 
-        Two shifts are considered: by the worst score, and by a poor score if the area
-        is 1.75 standard errors lower. The new estimate is the mean over the rarer
-        class, with the value of the new row.
+        Two cases are considered: a row with the worst score, and a row with a poor
+        score if the true area is 1.75 standard errors lower. The new estimate is the
+        mean over the rarer class, including the value of the new row.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = rarer and len(self.classes_of_area) == 2 and not self.components
@@ -554,10 +556,10 @@ class RowEstimate:
 
     @property
     def _rows_nest(self) -> bool:
-        """Whether a component of a contrast covers a subset of another's rows.
+        """Whether a component of a contrast shares some but not all rows with another.
 
-        Influence values of such components have different scales, which resemble a
-        heavy tail.
+        Influence values of such components have different scales, and their mixture
+        resembles a heavy tail.
         """
         units = [component.units for component in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
@@ -571,8 +573,8 @@ class RowEstimate:
     def _has_neglected_tail(self) -> bool:
         """Whether a tail is heavy and the interval does not account for it.
 
-        If the skewness of the sample reveals the tail, limits are far from the
-        estimate, and the interval covers.
+        If the skewness of the sample reveals the tail, the correction for skewness
+        moves limits far from the estimate, and the interval covers.
         """
         if not self.parameter.interval_method.corrects_skewness:
             return self.has_heavy_tail
@@ -594,7 +596,7 @@ class RowEstimate:
         )
 
     def _tail_shape(self, shape: Callable[..., float]) -> float:
-        """Shape of the tail of influence values; NaN if it cannot be heavy."""
+        """Shape of the tail of influence values; NaN if the tail cannot be heavy."""
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
@@ -632,7 +634,7 @@ class RowEstimate:
 
     @property
     def _effect_on_interval(self) -> float:
-        """Design effect for the interval, in addition to the standard error."""
+        """Design effect for the interval method, which also uses the standard error."""
         return self.design_effect
 
     def _scaled_hall_coefficients(

@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
 def _collected(path: str) -> Any:
-    """Property that collects an attribute from `by_parameter`, (K,)."""
+    """Property with an attribute of each estimate in `by_parameter`, (K,)."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
@@ -145,8 +145,8 @@ class RowEstimates(Estimates):
         total = self.unsmoothed
         observed = total.diagonal()
         is_contrast = np.array([bool(p.components) for p in self.parameters])
-        # Contrasts are scaled, which keeps the rank; for others only the diagonal
-        # changes.
+        # Contrasts are scaled, so that the rank is unchanged. For other parameters,
+        # only the diagonal changes.
         raised = is_contrast & (observed > 0) & (observed < variances)
         scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
         total *= scale
@@ -174,8 +174,9 @@ class RowEstimates(Estimates):
     def _covariance_of(self, estimates: Sequence[RowEstimate]) -> Array:
         """Covariance of the estimates of parameters with a derivative.
 
-        For many contrasts of few parameters it is :math:`L V L^T`, unless cancellation
-        would dominate. Otherwise it is computed from the influence values of contrasts.
+        For many contrasts of few parameters, the covariance is :math:`L V L^T`, unless
+        cancellation would dominate. Otherwise it is computed from the influence values
+        of the contrasts.
         """
         if len(estimates) > _MANY_CONTRASTS:
             parameters = [estimate.parameter for estimate in estimates]
@@ -229,8 +230,8 @@ class RowEstimates(Estimates):
 
         For other methods that estimate the variance at the observed table, only
         components on the boundary of their range have noise. With this noise, z
-        standard errors are the width of Wilson's interval for n successes in n rows.
-        Squared widths of components are added (Newcombe, 1998).
+        standard errors equal the width of Wilson's interval for n successes in n rows.
+        The squared widths of several components are added (Newcombe, 1998).
         """
         if not self._has_contrasts:
             return np.diag(self.noise_variances(z))
@@ -255,7 +256,7 @@ class RowEstimates(Estimates):
         return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Loadings of the K parameters on the noises of their base parameters."""
+        """Loadings of the K parameters on the noise terms of their base parameters."""
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)

@@ -22,7 +22,7 @@ class Rows:
     """
 
     weights: Array
-    """Total weight of the rows of each unit; their number without weights."""
+    """Total weight of the rows of each unit; without weights, the number of rows."""
     powers: Array | None = None
     """Sums of second, third and fourth powers of the weights of rows, (3, units); None
     without weights."""
@@ -31,7 +31,7 @@ class Rows:
     scale: float = 1.0
     """Power of two by which weights were divided, so that powers do not overflow."""
     are_mixtures: bool = False
-    """Whether units are mixtures with the moments of rows, not rows."""
+    """Whether units are mixtures that have the moments of rows, instead of rows."""
 
     @classmethod
     def from_rows(
@@ -56,7 +56,7 @@ class Rows:
         return cls(total, np.array(powers), numbers, scale)
 
     def replicated(self, factor: float) -> Rows:
-        """Rows with the number of rows of each unit multiplied, without weights."""
+        """Rows with the number of rows of each unit multiplied by a factor."""
         return Rows(self.counts * factor)
 
     @classmethod

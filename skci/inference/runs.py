@@ -4,9 +4,10 @@ The variance of a mean over runs is
 
 .. math:: V = V_\text{rows} + V_\text{runs} - V_\text{both} ,
 
-The first term is computed from the mean influence values of rows, and the second from
-the values of runs. Both include the third, which is computed from deviations of
-influence values by run from their mean.
+The variance due to rows is computed from influence values averaged over runs. The
+variance due to runs is computed from the values of the metric by run. Both terms
+include the third term, which is computed from the deviations of influence values in
+each run from their mean over runs.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Variances(NamedTuple):
     runs: Array
     """Variances due to runs, by set, (B, K)."""
     both: Array
-    """Included in the variance due to rows and due to the runs of each set, (B, K)."""
+    """Variances included both in the row variances and in the run variances, (B, K)."""
     at_least_rows: bool = True
     """Whether the total is at least the variance due to rows."""
 
@@ -62,7 +63,7 @@ class Variances(NamedTuple):
 
     @property
     def total(self) -> Array:
-        """Variances of the estimates, at least those due to rows or to runs, (K,)."""
+        """Variances of the estimates, at least each source's variance, (K,)."""
         runs = self.runs.sum(axis=0)
         total = self.rows + runs - self.both.sum(axis=0)
         minima = [self.rows, runs] if self.at_least_rows else [runs]
@@ -79,7 +80,7 @@ class RunSet(NamedTuple):
     runs: Array
     """Covariance due to runs, (p, p)."""
     both: Array
-    """Covariance that is included in both those due to rows and due to runs, (p, p)."""
+    """Covariance included in both the row covariance and the run covariance, (p, p)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +95,8 @@ class CrossedMeans:
     """Covariance due to rows, (P, P)."""
     sets: tuple[RunSet, ...]
     at_least_rows: bool = True
-    """Whether variances are at least those due to rows. False for permutations of rows,
-    which add the variance `both` to influence values."""
+    """Whether variances are raised to the variances due to rows. The value is False for
+    permutations of rows, which add the variance `both` to influence values."""
 
     @classmethod
     def from_runs(
@@ -229,7 +230,7 @@ class RunEstimates(Estimates):
         return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
 
     def _degrees_of_freedom(self, variances: Variances, df_of_runs: Array) -> Array:
-        """Degrees of freedom of sums of variances, given those of runs."""
+        """Degrees of freedom of total variances; `df_of_runs` applies to the runs."""
         set_variances = variances.runs
         df_of_rows = self.row_estimates.degrees_of_freedom
         runs = set_variances.sum(axis=0)
@@ -384,11 +385,12 @@ def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Pa
 def united_df(
     df_method: str, runs: float, rows: float, df_runs: float, df_rows: float
 ) -> float:
-    """Degrees of freedom of a variance with shares due to runs and due to rows only.
+    """Degrees of freedom of a variance with a share due to runs and one due to rows.
 
-    Shares add up to less than 1 if the variance was raised to the variance due to rows.
-    With "quadrature", squared quantiles are averaged by the shares; the result is at
-    least the quantile for the larger degrees of freedom.
+    The shares add up to less than 1 if the variance was raised to the variance due to
+    rows. With "quadrature", the squared quantile is the mean of the squared quantiles
+    of both sources, weighted by the shares. The quantile is at least the quantile for
+    the larger degrees of freedom.
     """
     if not runs:
         return df_rows

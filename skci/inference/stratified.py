@@ -26,13 +26,14 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 class StratifiedTable:
     r"""Counts in the possible cells of H strata, and a functional of the counts.
 
-    Estimated shares of the strata are treated like shares in a sample of the
-    population, whose size gives the same standard errors.
+    Estimated shares of the strata are treated like shares in a random sample of the
+    population. The size of this sample is such that the shares have the same standard
+    errors.
     """
 
     functional: Poststratified
     counts: Array
-    """Counts of the cells of each stratum; for estimated shares, then of the strata."""
+    """Counts of the cells of each stratum; if shares are estimated, then of strata."""
     inside: Array
     """Mask of the cells on which the parameter depends; False for counts of strata."""
     numbers: Array
@@ -92,9 +93,9 @@ class StratifiedTable:
 
     @cached_property
     def design_effect(self) -> float:
-        """Ratio of the variance to that of multinomials with the same sizes.
+        """Ratio of the variance to the variance of multinomials with the same sizes.
 
-        It exceeds 1 because of the factors n / (n - 1) for strata of n rows.
+        The ratio exceeds 1 because strata of n rows have the factor n / (n - 1).
         """
         total = float(self._smoothed_variances.sum())
         return self.variance / total if total else 1.0
@@ -107,10 +108,10 @@ class StratifiedTable:
     def noise(self, z: float) -> float:
         r"""Variance for strata without observed variance whose rows can differ.
 
-        It is the variance of Agresti and Coull (1998), with :math:`z^2` rows added in
-        equal parts to the possible cells of a stratum. If several strata contribute to
-        the standard error, fewer rows are added to each, so that their intervals are
-        combined as by Yan and Su (2010).
+        The variance in such a stratum follows Agresti and Coull (1998): :math:`z^2`
+        rows are added in equal parts to the possible cells of the stratum. If several
+        strata contribute to the standard error, fewer rows are added to each stratum,
+        so that the intervals of the strata are combined as by Yan and Su (2010).
         """
         observed = self._variances(self.counts, self.counts)
         variances = self._agresti_coull(z**2)
@@ -128,8 +129,8 @@ class StratifiedTable:
     def _variances(self, counts: Array, at: Array) -> Array:
         """Variances within samples of the influence values at a table, by sample.
 
-        Divided by the sizes of the samples, they add up to the variance of the
-        estimate.
+        The variance of the estimate is the sum of these variances, each divided by the
+        size of its sample.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -144,7 +145,8 @@ def stratified_table(
 ) -> StratifiedTable | None:
     """Table by stratum of a parameter with enumerated cells.
 
-    None if cells are unknown or too many, and without strata of independent rows.
+    The result is None if cells are unknown or too many, or if there are no strata of
+    independent rows.
     """
     if design.strata is None or not design.rows_are_units:
         return None
@@ -196,9 +198,9 @@ def stratified_table(
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
     """Whether some stratum with a large weight has few rows in a cell.
 
-    Such strata matter if their share of the variance could be large with one more row
-    in the cell. The variance within a stratum is approximated by the diversity of its
-    cells, 1 minus the sum of squared proportions.
+    Sparse strata matter if, with one more row in the cell, their share of the variance
+    could be large. The variance within a stratum is approximated by the Gini-Simpson
+    diversity of its cells, 1 minus the sum of squared proportions.
     """
     strata, frequencies = design.strata, rows.frequencies
     n = np.bincount(strata, frequencies)
@@ -248,7 +250,7 @@ def smoothed_by_stratum(
 
 
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
-    """Mask of the cells possible in a stratum; the last entry is outside, (size + 1,).
+    """Mask of the cells possible in a stratum, then of the outside, (size + 1,).
 
     All rows of the stratum have the true label `label`, unless it is -1.
     """

@@ -45,7 +45,7 @@ class Votes:
     outcome: Array
     """FIRST, SECOND or TIE, (m,)."""
     covariates: Array
-    """Covariates of the first model minus those of the second, (m, k)."""
+    """Differences of covariates: first model minus second model, (m, k)."""
     weights: Array
     n_models: int
     has_position: bool = False
@@ -69,10 +69,11 @@ class Votes:
         return winner, loser, self.outcome == TIE
 
     def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
-        """Components of the graph of wins, with ties as wins of both models.
+        """Connected components of the graph of wins; ties count as wins of both models.
 
-        Two "weak" components have no votes between them. Between two "strong"
-        components, all votes are for the same component.
+        There are no votes between models of two weakly connected components. Between
+        two strongly connected components, all votes are for models of the same
+        component.
         """
         winner, loser, tied = self._wins
         edges = (
@@ -87,7 +88,8 @@ class Votes:
     def one_sided(self) -> tuple[Array, str] | None:
         """Smallest set of models with no "win", or no "loss", against other models.
 
-        None if no such set exists, which is the condition of Ford (1957).
+        The result is None if no such set exists. Estimates are then finite (Ford,
+        1957).
         """
         winner, loser, _ = self._wins
         sets, one_sided = self.sets("strong"), []
@@ -135,9 +137,10 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Sparse regressors of the observed outcome minus those of adjacent outcomes.
+        """Sparse differences of regressors: observed outcome minus an adjacent outcome.
 
-        With ties, a win is adjacent to a tie only.
+        The two wins are adjacent to each other. If ties occur, a tie is adjacent to
+        both wins instead.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
@@ -154,7 +157,7 @@ class Votes:
 
     @property
     def is_identified(self) -> bool:
-        """Whether all parameters are identified, except a constant of the strengths."""
+        """Whether all parameters are identified, up to a constant in the strengths."""
         margins = self._margins
         values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
         return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
@@ -162,10 +165,10 @@ class Votes:
     def recession(self) -> Array | None:
         r"""Strengths v of a direction in which the likelihood has no maximum.
 
-        None if no such direction exists. In this direction no vote becomes less
-        probable, and some votes become more probable (Albert and Anderson, 1984,
-        Biometrika 71, 1-10). If c is the change of :math:`\log \nu`, this means
-        :math:`(v_i - v_j) / 2 \geq c` for each win of i over j, and
+        The result is None if no such direction exists. In such a direction, no vote
+        becomes less probable, and some votes become more probable (Albert and Anderson,
+        1984, Biometrika 71, 1-10). If c is the change of :math:`\log \nu`, the
+        condition is :math:`(v_i - v_j) / 2 \geq c` for each win of i over j, and
         :math:`c \geq |v_i - v_j| / 2` for each tie.
         """
         margins = self._margins

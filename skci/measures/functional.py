@@ -160,7 +160,7 @@ class Negative(Functional):
 
 
 def without_negation(functional: Functional) -> Functional:
-    """Functional without a factor of -1."""
+    """Functional without its factor of -1, if any."""
     return functional.functional if isinstance(functional, Negative) else functional
 
 
@@ -176,7 +176,7 @@ _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
 _ROUNDING = 64 * EPS  # relative rounding error of means
 _LINE = np.arange(4)[:, np.newaxis] / 8  # positions of four points on a line
-_NO_CURVATURE = 1e-9  # rounding error of a cross-ratio and relative one of slopes
+_NO_CURVATURE = 1e-9  # rounding error of cross-ratios, relative error of slopes
 _BLOCK = 256  # number of derivatives computed at once
 
 
@@ -207,7 +207,7 @@ def _cells(p: Array) -> Iterable[Array]:
 
 
 def identity(mean: Any) -> Any:
-    """Mean itself, for example of a loss."""
+    """Identity function of a mean, such as a mean loss."""
     return mean
 
 
@@ -230,8 +230,8 @@ def skill(loss: Any, constant_loss: Any, zero: float = 0.0) -> Any:
 class FunctionOfMeans(Functional):
     """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.
 
-    `features` has shape (m, k), with a row for each row or cell of a table. It is
-    sparse if cells are many.
+    `features` has shape (m, k), with a row for each data row or each cell of a table.
+    The array is sparse if there are many cells.
     """
 
     compared_by: ClassVar[str] = "values"
@@ -265,9 +265,9 @@ class FunctionOfMeans(Functional):
     def is_ratio(self) -> bool:
         """Whether the function is a ratio of linear functions, tested on one line.
 
-        Such a ratio keeps the cross-ratio of any four points on a line. So does a
-        linear function, which is excluded. The line connects the means at equal weights
-        and at weights 1, 1/2, 1/3, ...
+        Such a ratio preserves the cross-ratio of any four points on a line. A linear
+        function also preserves the cross-ratio, and is excluded. The line connects the
+        means at equal weights with the means at weights 1, 1/2, 1/3, ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -279,9 +279,9 @@ class FunctionOfMeans(Functional):
         return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
-        """Mean of the derivatives on both sides, which differ at a kink.
+        """Mean of the left and the right derivative, which differ at a kink.
 
-        The distance of the two sides exceeds the rounding error of means.
+        The finite steps to both sides exceed the rounding error of means.
         """
         steps = steps + _ROUNDING * np.abs(means) * steps.imag / _STEP
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
@@ -354,7 +354,7 @@ class Linearised(Functional):
 
 @dataclass(frozen=True, eq=False)
 class FixedValueFunctional(Linearised):
-    """A functional from its value and influence values at the observed weights."""
+    """A functional with a given value and influence values at the observed weights."""
 
     observed: tuple[float, Array]
     """Value, and influence value of each unit, (m,)."""
@@ -380,7 +380,7 @@ class Component(EqualByParts, Functional):
     functional: Functional
     """Functional of the smaller table."""
     cells: Array
-    """Index in the smaller table of each cell of the larger table; `size` if none."""
+    """Index in the smaller table of each cell of the larger table; `size` if absent."""
     size: int
     """Number of cells of the smaller table."""
 
@@ -395,7 +395,10 @@ class Component(EqualByParts, Functional):
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
-        """Weights in the smaller table, which must be small if p has several axes."""
+        """Weights of the cells of the smaller table, at weights p.
+
+        If p has several axes, the smaller table must have few cells.
+        """
         if p.ndim > 1:
             return p @ self._indicators
         return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
@@ -436,7 +439,7 @@ class Component(EqualByParts, Functional):
 
 @dataclass(frozen=True, eq=False)
 class SubsetFunctional(Component):
-    """A functional of a subset of n units, which are in cells.
+    """A functional of a subset of n units, each of which belongs to a cell.
 
     The cost is proportional to the number of units of the subset, not to n.
     """
@@ -508,7 +511,7 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Influence values, with each component's part multiplied by its factor."""
+        """Influence values, with the term of each component times a factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)
@@ -523,7 +526,7 @@ class LinearCombination(EqualByParts, Composite):
         return [np.asarray(coefficient) for coefficient in self.coefficients]
 
     def _value(self, values: list[Array]) -> Array:
-        with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
+        with np.errstate(invalid="ignore"):  # infinity minus infinity is undefined
             return np.asarray(sum(c * v for c, v in self._terms(values)))
 
     def _terms(self, values: list[Array]) -> Iterator[tuple[float, Array]]:

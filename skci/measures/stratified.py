@@ -23,8 +23,8 @@ class Poststratified(EqualByParts, Functional):
     strata: Array
     """Stratum index of each cell, (m,)."""
     shares: Array | None
-    """Share of each stratum, (H,). None if shares are estimated: then q has H more
-    cells, the counts of strata in a sample of the population."""
+    """Share of each stratum, (H,); None if shares are estimated. With estimated shares,
+    q has H more cells: the counts of strata in a sample of the population."""
 
     @cached_property
     def samples(self) -> Array:
@@ -46,13 +46,14 @@ class Poststratified(EqualByParts, Functional):
         return np.add.reduceat(values[..., order[:n]], starts[starts < n], axis=-1)
 
     def with_totals(self, q: Array, f: Array) -> Array:
-        """Weights q, scaled within each sample to the total of f."""
+        """Weights q, scaled such that each sample has the same total as in f."""
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
-        """Compute (values - c) / w, with c by sample such that means under q are zero.
+        """Compute (values - c) / w, with a constant c per sample.
 
-        Values have shape (K, r, m); q and w have shape (K, m).
+        The constants are such that the results have mean zero under q within each
+        sample. Values have shape (K, r, m); q and w have shape (K, m).
         """
         q, w = q[:, np.newaxis], w[:, np.newaxis]
         means = self.sums(values * q / w) / self.sums(q / w)
@@ -109,9 +110,9 @@ class Poststratified(EqualByParts, Functional):
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Derivatives of the k cells that occur in the weights q, (K, k, m).
+        """Derivatives of the k possible cells of the mixture in q, (K, k, m).
 
-        They are correct up to a constant by sample.
+        The derivatives are correct up to a constant for each sample.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T
@@ -125,7 +126,7 @@ class Poststratified(EqualByParts, Functional):
         return coupling
 
     def _mixed(self, q: Array) -> tuple[Array, Array, Array]:
-        """Weights w of the m cells in the mixture, w / q, and shares of strata."""
+        """Weights w of the m cells in the mixture, w / q, and shares of the strata."""
         cells = q[..., : len(self.strata)]
         shares = self.shares
         if shares is None:

@@ -1,8 +1,8 @@
 """Aggregates of run scores on the tasks of a suite, as defined by rliable.
 
-Each function accepts the scores of runs and their weights. Weights add up to 1; tasks
-have equal weight, and so have the runs of a task. It returns a value, and an influence
-value for each run.
+Each function accepts the scores of runs and their weights. The weights add up to 1; all
+tasks have equal weight, and all runs of a task have equal weight. Each function returns
+the aggregate, and an influence value for each run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
 def mean_below(
     scores: Array, weights: Array, maximum: float = np.inf
 ) -> tuple[float, Array]:
-    """Mean of the scores, each replaced by `maximum` if it is larger."""
+    """Mean of the scores after scores above `maximum` are replaced by `maximum`."""
     values = np.minimum(scores, maximum)
     mean = float(weights @ values)
     return mean, values - mean
@@ -49,8 +49,9 @@ def probability_of_improvement(
 ) -> tuple[float, Array, Array]:
     """Probability that a run of one model is better than a run of another model.
 
-    It is averaged over tasks; ties count half. Also returns, for each model, the
-    influence values of runs, task by task, relative to their weights.
+    The probability is averaged over tasks; ties count half. For each model, the
+    function also returns the influence values of runs, task by task, relative to their
+    weights.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)

@@ -84,7 +84,7 @@ def _dice_slope(jaccard: Any) -> Any:
 
 
 def _jaccard(dice: Any) -> Any:
-    dice = np.minimum(dice, 1.0)  # the range; beyond 2 the sign would change
+    dice = np.minimum(dice, 1.0)  # 1 is the maximum; beyond 2 the sign would change
     return dice / (2 - dice)
 
 

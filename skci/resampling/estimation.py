@@ -73,7 +73,7 @@ class TrainingSizes(NamedTuple):
     rng: np.random.Generator
 
     def subset(self, train: Array, name: str, rank: Array) -> Array:
-        """Rows of the first units of a training set, as many as a size requires."""
+        """Rows of the first units of a training set, up to the required size."""
         n_required = -(-self.by_name[name][1] * len(train) // self.n_train)
         _, position, counts = np.unique(
             rank[train], return_inverse=True, return_counts=True
@@ -82,7 +82,7 @@ class TrainingSizes(NamedTuple):
         return train[position <= last_unit]
 
     def labelled(self, parameter: Parameter) -> Parameter:
-        """Parameter with the size as a subgroup, separate from the model."""
+        """Parameter with the training size as a subgroup, not in the model's name."""
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
@@ -127,8 +127,8 @@ class Resampling:
     ) -> Self:
         """Check the data, the estimators and the metrics.
 
-        If variances come from a scheme (`needs_variance`), interval methods cannot use
-        a table of counts.
+        If a scheme estimates variances from splits (`needs_variance`), interval methods
+        cannot use a table of counts.
         """
         options = confidence_level, method, pos_label, random_state
         metric_set = MetricSet(metrics, *options)
@@ -146,7 +146,7 @@ class Resampling:
             weights = np.asarray(sample_weight, dtype=float)
         y = np.asarray(y) if reader.items is None else reader.items
         if y.dtype == object and reader.items is None and len(reader.targets) > 1:
-            y = reader.y * 1  # numbers of nullable types
+            y = reader.y * 1  # converts nullable types to numbers
         n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
@@ -226,8 +226,9 @@ class Resampling:
     ) -> Sample:
         """Sample with the predictions for the test rows of a pool.
 
-        Folds are subgroups of the sample if there are scores, or with `by_fold`. Units
-        are distinct outcomes if only labels are read, or rows with `by_rows`.
+        Folds are subgroups of the sample if there are scores, or if `by_fold` is true.
+        The units of the sample are rows. If the metrics use only labels, units are
+        distinct outcomes instead, unless `by_rows` is true.
         """
         predicted, scores = (
             {
@@ -347,7 +348,7 @@ class Resampling:
         splits: Iterable[Split],
         fitted: Iterable[Mapping[str, EstimatorPredictions]],
     ) -> RowEstimates:
-        """Estimates from the first prediction of each tested row."""
+        """Estimates from out-of-fold predictions: the first prediction of each row."""
         pairs = zip(splits, fitted, strict=True)
         nonempty = (pair for pair in pairs if len(pair[0].test))
         pool, predicted = zip(*nonempty, strict=True)
@@ -356,7 +357,7 @@ class Resampling:
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announced(self, n_training_sets: int) -> Progress:
-        """Progress line of the fits; prints their number first if verbose."""
+        """Progress line of the fits; if verbose, also prints the number of fits."""
         n_fits = n_training_sets * len(self.estimators)
         if self.verbose:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
@@ -400,7 +401,7 @@ class Resampling:
             )
 
     def _warn_of_stratified(self, scheme: Scheme, pool: EvaluatedPool) -> None:
-        """Warn if the variance between splits omits that of the prevalence."""
+        """Warn if the variance between splits omits the variance of the prevalence."""
         moving = (
             pool.moving_with_prevalence if scheme.has_variance_between_splits else []
         )
@@ -474,7 +475,7 @@ def _fit(
 def _estimators(
     fitted: Sequence[Mapping[str, EstimatorPredictions]],
 ) -> dict[str, list[Any]]:
-    """Fitted estimators of all splits by name, if they are kept."""
+    """Fitted estimators of all splits by name, if estimators are to be kept."""
     return {
         name: [by_name[name].estimator for by_name in fitted]
         for name, first in fitted[0].items()

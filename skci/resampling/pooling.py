@@ -51,7 +51,7 @@ class EvaluatedPool:
     sample: Sample
     pool: Pool
     keys: Sequence[ParameterLabels] = ()
-    """Keys of the K metrics; by default, those of this pool."""
+    """Keys of the K metrics; by default, the keys in this pool."""
 
     @cached_property
     def parameters(self) -> list[TableParameter]:
@@ -62,10 +62,10 @@ class EvaluatedPool:
     def values(self) -> Array:
         """Values of the metrics from all rows, (K,); NaN for undefined metrics.
 
-        Tables of labels and sums over rows are added over folds. Areas under curves
-        compare rows, but scores of different models are not comparable. Areas are
-        therefore averaged over folds, with the number of (positive, negative) pairs as
-        weights.
+        Most metrics are computed from tables of labels or from sums over rows, which
+        are added over folds. Areas under curves compare scores of different rows, but
+        scores of the models of different folds are not comparable. Areas are therefore
+        averaged over folds, weighted by the number of (positive, negative) pairs.
         """
         values_by_key = {
             parameter.key: parameter.estimate for parameter in self.parameters
@@ -91,8 +91,8 @@ class EvaluatedPool:
     def losses(self) -> Array:
         """Losses of the rows of positive weight, whose means are the metrics, (K, n).
 
-        Rows are the units of the sample. A loss is the estimate plus the influence
-        value of the row.
+        The rows are the units of the sample. The loss of a row is the estimate plus the
+        influence value of the row.
         """
         losses = []
         for parameter in self.parameters:
@@ -105,7 +105,8 @@ class EvaluatedPool:
     def without_information(self) -> Array:
         """No-information values: means over all pairs of true and predicted values.
 
-        True values are labels, or up to 1,000 quantiles of numbers.
+        The true values in the pairs are all labels, or up to 1,000 quantiles of the
+        true numbers.
         """
         sample = replace(self.sample, subgroups=None)
         n_targets = len(sample.vocabulary.targets)
@@ -124,7 +125,8 @@ class EvaluatedPool:
     def moving_with_prevalence(self) -> list[str]:
         """Names of the metrics that depend on the prevalence.
 
-        They change if the rows of one true label have double weight.
+        A metric depends on the prevalence if it changes when the weights of all rows of
+        one true label are doubled.
         """
         codes, weights = self.sample.codes, self.sample.rows.weights
         if not codes.size:
@@ -153,7 +155,7 @@ def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
 
 
 def _n_pairs(parameter: TableParameter) -> float:
-    """Number of (positive, negative) pairs; the number of rows for several areas."""
+    """Number of (positive, negative) pairs of an area; else the number of rows."""
     classes = parameter.support.classes
     if len(classes) == 2:
         return math.prod(float(parameter.counts[cells].sum()) for cells in classes)
@@ -171,12 +173,12 @@ def blocks_of_folds(
 
 
 def estimate_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
-    """Joint estimate of the metrics by fold, which are subgroups."""
+    """Joint estimate of the metrics in each fold, with folds as subgroups."""
     return metric_set.joint(map(compared_within_folds, metric_set.bind(sample)), sample)
 
 
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
-    """Joint estimate of means over folds, with influence centred within folds."""
+    """Joint estimate of means over folds; influence values are centred within folds."""
     return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
 
 
@@ -191,7 +193,7 @@ def compared_within_folds(parameter: ParameterT) -> ParameterT:
 def mean_over_parts(
     joint: JointEstimate, target: str, resampling: str = ""
 ) -> JointEstimate:
-    """Joint estimate of means over subgroups; `target` describes them."""
+    """Joint estimate of means over subgroups; `target` describes the subgroups."""
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [

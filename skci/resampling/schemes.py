@@ -1,4 +1,4 @@
-"""Resampling schemes: splits to which models are fitted, and variances."""
+"""Resampling schemes: splits of the data, and variances of resampled estimates."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Scheme(ABC):
     min_sizes: ClassVar[Mapping[str, int]] = {}
     """Minimum values of the sizes of the scheme, by name."""
     makes_splits: ClassVar[bool] = False
-    """Whether the scheme makes the splits; a number `cv` is then the first size."""
+    """Whether the scheme makes the splits; a number `cv` then sets its first size."""
     needs_means: ClassVar[bool] = False
-    """Whether the scheme requires means over rows with a best value, and keeps rows."""
+    """Whether the scheme requires metrics that are means of losses of rows."""
     has_variance_between_splits: ClassVar[bool] = False
-    """Whether the variance is that between splits, which stratification reduces."""
+    """Whether the variance is estimated between splits; stratification reduces it."""
 
     def __post_init__(self) -> None:
         for name, minimum in self.min_sizes.items():
@@ -125,7 +125,7 @@ class GroupJackknife(Scheme):
     min_sizes: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield the cross-validation over groups, with those that omit one group."""
+        """Yield the cross-validation over all groups, and those without one group."""
         for group in rows.partitions(self.n_groups, self.n_partitions):
             tests = [np.flatnonzero(group == k) for k in range(self.n_groups)]
             pools: list[Pool] = [
@@ -166,7 +166,7 @@ class SplitT(Scheme):
 
     name: str
     default_for: str = ""
-    """Type of `cv`, if the scheme is the default for splits without a number."""
+    """Type of `cv`, if splits without a `resampling` selected this scheme."""
 
     has_variance_between_splits = True
 
@@ -269,7 +269,7 @@ class Bootstrap632(Scheme):
         yield from _batched(self._samples(rows))
 
     def _samples(self, rows: ResampledRows) -> Iterator[Split]:
-        """Yield rows in a bootstrap sample of units, and rows out of the bag."""
+        """Yield splits into a bootstrap sample of units and the rows out of the bag."""
         rng = np.random.default_rng(rows.random_state)
         units, n_units = rows.units(2), rows.n_units
         for _ in range(self.n_samples):
@@ -282,7 +282,7 @@ class Bootstrap632(Scheme):
 
     def summary(self, pool: EvaluatedPool) -> Any:
         ((train, test),) = pool.pool
-        if train is test:  # the apparent values
+        if train is test:  # apparent values
             plus = self.plus
             return pool.values, pool.best, pool.without_information if plus else None
         return train, test, pool.losses
@@ -323,7 +323,7 @@ SCHEMES: dict[str, Scheme] = {
 def scheme_of(
     resampling: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)
 ) -> Scheme:
-    """Resampling scheme, from its name or an object, with the size given by `cv`."""
+    """Resampling scheme from its name or an object, with the size set by `cv`."""
     if resampling is None and not is_number_of_folds(cv):
         return SplitT(_CORRECTED, default_for=type(cv).__name__)
     if resampling is None:

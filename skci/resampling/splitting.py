@@ -131,7 +131,7 @@ class ResampledRows:
             yield rng.permutation(parts)[units]
 
     def splits(self) -> Splits:
-        """Splits by the splitter, checked."""
+        """Checked splits that the splitter makes."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
@@ -150,7 +150,8 @@ class ResampledRows:
     def is_stratified(self) -> bool:
         """Whether all splits have the same share of each label.
 
-        Splits that are not made by a splitter are inspected.
+        A splitter is recognised by its class name; splits passed by the user are
+        inspected.
         """
         if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)

@@ -17,7 +17,7 @@ _ZERO = 1e-10  # eigenvalues and pivots below this count as zero
 _NOISE = 0.01  # smallest independent variance that is split off
 _EIGEN = 512  # largest size of matrices that are not tested for a low rank
 _SPECTRUM = 1024  # largest size of matrices whose eigenvectors are all computed
-_LEADING = 62  # eigenvectors of larger matrices: number of quasi-random coordinates
+_LEADING = 62  # number of eigenvectors computed for larger matrices
 _RITZ = 1e-6  # tolerance of these eigenvectors; the residual is factorised exactly
 _BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array; minimum number of rows
 _COSTLY = 1 << 15  # size of loadings above which projections use single precision
@@ -26,7 +26,7 @@ _LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
 
 
 def blocks(number: int, width: int) -> list[slice]:
-    """Slices of `number` rows such that temporary arrays of a width stay small."""
+    """Slices of `number` rows, such that arrays of `width` columns stay small."""
     rows = max(_ROWS, _BLOCK // width)
     return [slice(row, min(row + rows, number)) for row in range(0, number, rows)]
 
@@ -41,7 +41,7 @@ def is_diagonal(correlation: Array) -> bool:
 
 
 def correlation_from(covariance: Array) -> Array:
-    """Correlation matrix of a covariance; zero for coordinates without variance."""
+    """Correlation matrix of a covariance; coordinates without variance have zeros."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, np.inf)
     correlation: Array = np.multiply.outer(scale, scale)

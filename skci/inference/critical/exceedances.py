@@ -1,8 +1,8 @@
 """Importance sampling of the exceedances of correlated normal variables.
 
-Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019). The
-length of the vector, or the independent part of the coordinates, is integrated
-numerically.
+The sampler draws directions in which some coordinate is large (Owen, Maximov and
+Chertkov, 2019). It integrates the length of the vector, or the independent noise of the
+coordinates, numerically.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ _FIRST = 1 << 10  # points of a scramble that are generated together
 _CACHED = 1 << 18  # largest number of coordinates of a scramble that are cached
 _COSTLY = 1 << 22  # size of loadings from which conditionals are not cached
 _CELLS = 2048  # minimum number of cells of a table
-_MIN_POINTS, _MAX_POINTS = 512, 4096  # of a scramble
+_MIN_POINTS, _MAX_POINTS = 512, 4096  # number of points of a scramble
 _PROJECTIONS = 1 << 22  # target number of projections of a scramble
 _BINS = 1024  # bins of the logarithms of the largest projections
 _LENGTHS = 1 << 16  # cells of the table of the length
@@ -72,11 +72,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Mixture distribution of z given that z_j exceeds q, over levels q and j.
+    """Mixture of the distributions of z given that coordinate z_j exceeds level q.
 
-    Levels have equal probabilities. Coordinates j have the probabilities `shares`, by
-    default equal. If two-sided, z_j exceeds q if its absolute value does. A level of
-    minus infinity (two-sided: 0) imposes no condition.
+    The mixture is over levels q with equal probabilities, and over coordinates j with
+    probabilities `shares`, equal by default. If two-sided, z_j exceeds q if the
+    absolute value of z_j exceeds q. A level of minus infinity (two-sided: 0) imposes no
+    condition.
     """
 
     levels: tuple[float, ...]
@@ -85,7 +86,7 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Levels and coordinates drawn by uniform numbers."""
+        """Draw levels and coordinates by inverting uniform numbers."""
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -174,7 +175,7 @@ class _FactorModel:
 
 
 class RadialSampler(_FactorModel):
-    """Sampler of the direction of y that integrates its length; for d = 0."""
+    """Sampler for d = 0: draws the direction of y and integrates its length."""
 
     def _tabulated(self, function: Callable[[Array], Array]) -> Table:
         # In high dimensions the length varies little, and the function is steep.
@@ -225,10 +226,12 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Weighted P(any exceed | direction) at three levels, and number of pairs.
+        """Weighted conditional probabilities of exceedance, given the directions.
 
-        Pairs exceed the middle level: if one coordinate exceeds it, all coordinates
-        with larger projections do. The last term is the weights, if they are bounded.
+        The terms are P(some coordinate exceeds q) at three levels q, and the expected
+        number of pairs of coordinates that both exceed the middle level. If one
+        coordinate exceeds a level, all coordinates with larger projections also exceed
+        the level. The last term contains the weights, if the weights are bounded.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
@@ -250,7 +253,7 @@ class RadialSampler(_FactorModel):
 
 
 class DiagonalSampler(_FactorModel):
-    """Sampler of y that integrates e; for d > 0."""
+    """Sampler for d > 0: draws y and integrates the noise e."""
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
         """Tables of P(x + sqrt(d) e_j exceeds q) for three levels q."""
@@ -273,7 +276,7 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Same as `RadialSampler.exceedances`; exceedances are independent given y."""
+        """Terms as in `RadialSampler.exceedances`, independent given y."""
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
         any_exceeds = [1 - np.prod(1 - p, axis=1) for p in exceed]
@@ -327,7 +330,7 @@ def _drawn(
     if start:
         engine.fast_forward(start)
     leading = engine.random(batches[-1].stop)
-    leading += 2.0**-31  # midpoints of cells: never 0
+    leading += 2.0**-31  # midpoints of cells are never 0
     special.ndtri(leading[:, 2:], out=leading[:, 2:])
     generator = np.random.default_rng([seed, start])
     for rows in batches:
@@ -335,7 +338,7 @@ def _drawn(
         yield np.hstack([leading[rows], generator.standard_normal(shape)])
 
 
-# Tail probabilities of a maximum from one sample of directions
+# Tail probabilities of a maximum, from one sample of directions
 
 
 class SampledTail:
@@ -344,9 +347,9 @@ class SampledTail:
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
 
-    where :math:`s_i` is the largest projection on direction :math:`u_i`, G the tail of
-    the length, and g the density of the proposal. The control variate :math:`w_i`, with
-    mean 1, has the regression coefficient :math:`\beta`.
+    where :math:`s_i` is the largest projection on direction :math:`u_i`, G is the
+    survival function of the length, and g is the density of the proposal. The control
+    variate :math:`w_i` has mean 1 and the regression coefficient :math:`\beta`.
     """
 
     def __init__(self, model: RadialSampler, seeds: list[int]) -> None:
@@ -355,7 +358,7 @@ class SampledTail:
         pairs = [(s.max(axis=1), weights) for s, weights in sample]
         largest, weights = map(np.concatenate, zip(*pairs, strict=True))
         self._moments = weights.sum(), (weights**2).sum(), len(weights)
-        # G is evaluated once for similar projections.
+        # Similar projections share one evaluation of G.
         logarithm = np.log(np.maximum(np.abs(largest), 1e-12))
         low = logarithm.min()
         scale = (_BINS - 1) / max(logarithm.max() - low, 1e-12)

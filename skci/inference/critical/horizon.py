@@ -1,9 +1,10 @@
-r"""Distribution of the maximum over parameters and over looks at growing data.
+r"""Distribution of the maximum over parameters and over interim looks.
 
-Standardised estimates of one parameter at n and m rows of the same stream, n < m, have
-the correlation :math:`\sqrt{n / m}`. For two parameters this is multiplied by their
-correlation at the same time. In :math:`\log n` the estimates are a stationary
-Ornstein-Uhlenbeck process.
+A look is an analysis of the n rows collected so far. Standardised estimates of one
+parameter from n and from m > n rows of the same stream have the correlation
+:math:`\sqrt{n / m}`. For two parameters, this factor is multiplied by the correlation
+of the parameters at the same look. As a function of :math:`\log n`, the estimates are a
+stationary Ornstein-Uhlenbeck process.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ _REACH = 6.0  # deviations beyond which a normal density is zero
 
 @dataclass(frozen=True)
 class Horizon:
-    """Numbers of independent units at which intervals cover simultaneously.
+    """Sample sizes, in independent units, at which intervals cover simultaneously.
 
-    These are the planned looks, or all numbers from first to last if `continuous`.
+    The horizon has the planned looks or, if `continuous`, all sample sizes from the
+    first to the last look.
     """
 
     looks: tuple[int, ...]
@@ -58,7 +60,7 @@ class Horizon:
         return cls(tuple(map(int, looks)), continuous)
 
     def check_look(self, n_units: int) -> None:
-        """Check that one of the looks is at so many rows or groups."""
+        """Check that a look is planned at the current number of rows or groups."""
         got = f"so far, {n_units}, got {[*self.looks]}"
         if self.continuous and not self.looks[0] <= n_units <= self.looks[1]:
             raise ValueError(f"horizon must hold the rows or groups {got}")
@@ -74,10 +76,10 @@ class Horizon:
     def times(self, n_parameters: int) -> tuple[Array, float]:
         """Logarithms of a few representative times, and the shift of the boundary.
 
-        The process crosses a boundary at the times as often as it crosses the boundary
-        plus the shift at all looks. The shift depends little on the boundary and the
-        number of parameters. If planned looks are few, the times are the looks, and the
-        shift is zero.
+        The probability that the process crosses a boundary at one of these times equals
+        the probability that it crosses the boundary plus the shift at one of all looks.
+        The shift depends little on the boundary and on the number of parameters. If few
+        looks are planned, the times are the looks, and the shift is zero.
         """
         if not self.continuous:
             return _times_of_looks(np.log(np.array(self.looks)))
@@ -88,10 +90,10 @@ class Horizon:
 
 
 def _times_of_looks(looks: Array) -> tuple[Array, float]:
-    """A few of many planned looks, and the shift of `Horizon.times`.
+    """Representative times for many planned looks, and the shift; see `Horizon.times`.
 
-    The shift is exact for one parameter. Nearly equal looks are treated as continuous
-    looks between them.
+    The shift is exact for one parameter. Looks at nearly equal sample sizes are
+    replaced by continuous looks at all sample sizes in between.
     """
     if len(looks) <= _MAX_TIMES:
         return looks, 0.0
@@ -118,8 +120,9 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
     .. math:: f_{i + 1}(x) = \int_{-c}^c \varphi\Bigl(\frac{x - r y}{s}\Bigr)
         \frac{f_i(y)}{s} dy, \quad r = e^{-(t_{i + 1} - t_i) / 2}, \ s^2 = 1 - r^2
 
-    is the density of an estimate that has not exceeded c up to a time (Armitage,
-    McPherson and Rowe, 1969, J. R. Stat. Soc. A 132, 235-244), by Gauss's quadrature.
+    is the density of an estimate whose absolute value has not exceeded c before
+    (Armitage, McPherson and Rowe, 1969, J. R. Stat. Soc. A 132, 235-244). The integrals
+    are computed by Gaussian quadrature.
     """
     steps = np.diff(times)
     ratios, deviations = np.exp(-steps / 2), np.sqrt(-np.expm1(-steps))
@@ -144,10 +147,10 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
 class SequentialMaxDistribution:
     r"""Distribution of the maximum of standardised estimates over a horizon.
 
-    The process is evaluated at a few times. With time steps h, it exceeds c at these
-    times about as often as it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_. For
-    many planned looks the shift of c is computed from one parameter. For the parameters
-    see `MaxDistribution`.
+    The process is evaluated at a few times. With time steps h, the probability that the
+    process exceeds c at one of these times is about the probability that it exceeds
+    :math:`c + 0.5826 \sqrt h` at any time [1]_. For many planned looks, the shift of c
+    is computed from one parameter. For the parameters see `MaxDistribution`.
 
     References
     ----------
@@ -201,6 +204,6 @@ class SequentialMaxDistribution:
 def maximum_of_one(
     horizon: Horizon, alternative: Alternative, random_state: int | None
 ) -> SequentialMaxDistribution:
-    """Distribution for one parameter, kept for the next look of the same horizon."""
+    """Distribution for one parameter, cached for the next look of the same horizon."""
     options: Any = {"alternative": alternative, "random_state": random_state}
     return SequentialMaxDistribution(np.ones((1, 1)), horizon, **options)

@@ -111,7 +111,7 @@ class MaxDistribution:
 
     @property
     def _few_threads(self) -> AbstractContextManager[None]:
-        """Context for linear algebra with all coordinates."""
+        """Context that limits the threads of linear algebra with all coordinates."""
         return few_threads(_POINTS * self.size**2)
 
     @allow_underflow
@@ -188,7 +188,7 @@ class MaxDistribution:
 
     @cached_property
     def _model(self) -> Model:
-        """Sampler for the quantile, with separate noise if normal."""
+        """Sampler for the quantile; for normal z, independent noise is split off."""
         if np.isinf(self.df) and self._loadings is None:
             loadings, noise = factor(self._correlation, True)
             if noise:
@@ -226,7 +226,7 @@ class MaxDistribution:
         return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Shift the logit near the quantile so that probabilities agree with it."""
+        """Shift logits of tail probabilities so that they agree with the quantile."""
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
@@ -238,7 +238,7 @@ class MaxDistribution:
         return np.where(x > q, below, np.maximum(moved, alpha))
 
     def _exact_sf(self, x: Array) -> Array:
-        """Tail for one, two or uncorrelated coordinates."""
+        """Exact tail probabilities for one, two or uncorrelated coordinates."""
         if self.size == 1:
             return self.marginal.sf(x)
         scale, weights = self.marginal.chi
@@ -272,11 +272,11 @@ def step_down_directions(
 ) -> Array:
     """Step-down p-values of K nonnegative statistics that allow conclusions on signs.
 
-    The procedure tests 2 K one-sided hypotheses (Romano and Wolf, 2005). It compares
-    the largest statistic with the maximum of all coordinates in both directions. A
-    coordinate whose statistic was larger then remains only in the negative direction.
-    Conclusions on signs have the family-wise error rate, which is not proved for
-    `MaxDistribution.step_down`.
+    The procedure tests 2 K one-sided hypotheses (Romano and Wolf, 2005). The largest
+    statistic is compared with the maximum over all coordinates in both directions. For
+    each later comparison, the coordinates of larger statistics remain only in the
+    negative direction. Conclusions on signs have the family-wise error rate; for
+    `MaxDistribution.step_down`, this property of signs is not proved.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def step_down_directions(
 
 
 def _not_below_larger(pvalues: Array, order: Array) -> Array:
-    """Adjusted p-values: running maxima, from the largest statistic down."""
+    """Running maxima of p-values, from the largest statistic down."""
     adjusted = np.empty(len(pvalues))
     adjusted[order] = np.maximum.accumulate(pvalues[::-1])[::-1]
     return adjusted

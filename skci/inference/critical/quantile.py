@@ -89,7 +89,11 @@ class Marginal:
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Bounds of the quantile: one coordinate; Sidak or Bonferroni."""
+        """Bounds of the quantile of the maximum.
+
+        The lower bound is the quantile of one coordinate. The upper bound is that of
+        Sidak (two-sided) or Bonferroni (one-sided).
+        """
         share = sidak(alpha, size) if self.sides == 2 else alpha / size
         return self.isf(alpha), self.isf(share)
 
@@ -181,8 +185,8 @@ class QuantileSearch:
     def proposal(self, q: float) -> Proposal:
         r"""Proposal for exceedances of q.
 
-        For t, its levels are products of q and likely values of the divisor: given a t
-        variable equal to q, the squared divisor is distributed as
+        For t, the levels of the proposal are products of q and likely values of the
+        divisor. Given that a t variable equals q, the squared divisor is distributed as
         :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
         """
         levels: tuple[float, ...] = (q,)
@@ -218,12 +222,13 @@ class QuantileSearch:
         p = np.clip(means.mean(axis=1), lower_bound, 1 - 1e-12)
         below, at, above = special.logit(p) - special.logit(self.alpha)
         step = q - levels[0]
-        # The slope of the logit of the tail is at most this.
+        # Upper bound on the slope of the logit of the tail.
         slope = min((above - below) / (2 * step), -0.1 / self.stretch)
         curvature = (above - 2 * at + below) / step**2
         move = -at / slope
         move /= np.clip(1 + curvature * move / (2 * slope), 0.5, 2)
-        # Rounded, because the number of BLAS threads may change the last bits.
+        # The result is rounded because the number of BLAS threads may change the last
+        # bits.
         solution = float(np.clip(np.round(q + move, 10), *self.bounds))
         standard_error = means[1].std(ddof=1) / np.sqrt(len(means[1]))
         error = _STANDARD_ERRORS * standard_error / -(slope * p[1] * (1 - p[1]))

@@ -120,7 +120,7 @@ class SmallSampleReason(NamedTuple):
     text: str
     other_method_helps: bool = False
     most: int | None = None
-    """Number for ``{most}`` in the text; for several estimates, the minimum."""
+    """Number that replaces ``{most}`` in the text: the minimum over the estimates."""
 
 
 @runtime_checkable
@@ -194,10 +194,11 @@ class Design(Protocol):
     def n_units(self) -> int:
         """Number of independent units; for crossed factors the minimum.
 
-        Reports show it as ``n_groups``. With one unit, the interval is the range. A
-        parameter may use only m of the n units, such as a subgroup of `by`. Its
-        variance then has the factor :math:`m (n - 1) / ((m - 1) n)`, with m from the
-        totals of `components`. Degrees of freedom and warnings use the totals only.
+        Reports show this number as ``n_groups``. With one unit, the interval is the
+        whole range of the metric. A parameter may use only m of the n units, such as a
+        subgroup of `by`. The variance of the parameter then has the factor
+        :math:`m (n - 1) / ((m - 1) n)`, with m counted from the totals of `components`.
+        Degrees of freedom and warnings depend only on the totals.
         """
 
     def components(self, influences: Any) -> Iterable[Component]:
@@ -206,15 +207,16 @@ class Design(Protocol):
         Totals must be linear in the values, and units must be the same for all columns
         and all calls. The method is called several times, with any number of columns.
         Columns can be influence values, weights of rows, or indicators of the rows that
-        a parameter uses, to count units. A check passes numbers from -1 to 1.
-        Therefore, no choice may depend on the values.
+        a parameter uses, from which units are counted. A check of the design passes
+        arbitrary numbers from -1 to 1. Therefore, no choice may depend on the values.
 
         Parameters
         ----------
         influences : ndarray of shape (n_samples, K)
             Columns to add up: weighted influence values, weights or indicators of rows.
-            They have a row for each entry of `columns`. Without `columns`, or with
-            series, they have a row for each row of the data, zero if it has no weight.
+            If the design has `columns` and no series, the array has one row for each
+            entry of the columns. Otherwise it has one row for each row of the data,
+            with zeros for rows without weight.
 
         Returns
         -------
@@ -223,7 +225,7 @@ class Design(Protocol):
         """
 
     def __str__(self) -> str:
-        """Description in headers, after the number of rows: ``"in 60 groups"``."""
+        """Description after the number of rows in headers, as in ``"in 60 groups"``."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -249,7 +251,7 @@ class SampleDesign:
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
     units_are_groups: ClassVar[Any] = False
-    """Whether units are the clusters that `groups` names."""
+    """Whether units are the clusters passed as `groups`."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
         """Totals of influence values within independent units, without strata."""
@@ -258,7 +260,8 @@ class SampleDesign:
     def components(self, influences: Influences) -> Iterator[Component]:
         """Yield totals within strata, and a component for estimated shares.
 
-        Totals are centred at ratios of sums to weights, because shares are fixed.
+        Within a stratum, totals are centred at the weighted mean of influence values,
+        because the shares of strata are fixed.
         """
         if self.strata is None:
             yield from self.totals(influences)
@@ -278,8 +281,8 @@ class SampleDesign:
     def direction(self, influences: Influences) -> Array | None:
         """Change of the weights of units in proportion to the totals of their clusters.
 
-        It changes the first estimate by its standard error. None if units are
-        independent or clusters are unknown.
+        This change moves the first estimate by its standard error. The result is None
+        if units are independent or clusters are unknown.
         """
         return None
 
@@ -324,11 +327,11 @@ class SampleDesign:
 
     @property
     def has_replicates(self) -> bool:
-        """Whether some stratum has two independent units, as a variance requires."""
+        """Whether some stratum has two independent units, so that variances exist."""
         return self.n_units > self.n_strata
 
     def simplified(self, rows: Rows) -> SampleDesign:
-        """Independent rows if the design is equivalent to them, else the design."""
+        """Design of independent rows if equivalent to this design, else the design."""
         return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:

@@ -24,7 +24,7 @@ _MAX_DECAY = 0.98  # largest decay factor of autocorrelations
 _REQUIRED_SHARE = 0.9  # share of the variance with a season that must be estimated
 _LEVEL = 0.1  # level of tests at all lags; most false positives do not matter
 _LEVEL_OF_PERIOD = 0.05
-_MIN_PERIODS = 4  # in a series
+_MIN_PERIODS = 4  # minimum number of periods in a series
 _MAX_SEASON_DECAY = 0.99  # largest decay factor of a season
 _MAX_PERIODS = 1000  # number of periods after which the autocorrelation is zero
 _ROUNDING = 1e-12  # relative rounding error of a squared variance
@@ -166,7 +166,7 @@ class TimeOrder:
 
     @property
     def n_units(self) -> int:
-        """Number of cosines, or of rows with other methods; 0 before `with_series`."""
+        """Number of cosines, or of rows for other methods; 0 before `with_series`."""
         rows = self._rows
         if not rows:
             return 0
@@ -233,7 +233,7 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Reason if the estimated variance misses a season; empty if none."""
+        """Reason if the estimated variance misses a season, else an empty string."""
         season = find_season(series)
         if season is None:
             return ""
@@ -259,7 +259,7 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Reason if the effective sample size is small; empty if not."""
+        """Reason if the effective sample size is small, else an empty string."""
         n = sum(map(len, series))
         effective = sum(len(values) / _variance_ratio(values) for values in series)
         enough = _ENOUGH if n > _CORRELATED * effective else _FEW
@@ -271,7 +271,7 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Reason if a few runs of rows have most of the influence; empty if not."""
+        """Reason if a few runs of rows have most influence, else an empty string."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -309,10 +309,10 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Degrees of freedom of the mean square of cosine sums.
 
-    They are the number of cosines, unless a few runs of rows dominate. Consider sums
-    over windows of 3/4 of the period of the fastest cosine. If their kurtosis exceeds
-    the normal kurtosis by two standard errors, Satterthwaite's degrees of freedom for
-    these sums are an upper bound.
+    The degrees of freedom are the number of cosines, unless a few runs of rows
+    dominate. Dominance is detected from sums over windows of 3/4 of the period of the
+    fastest cosine. If the kurtosis of these sums exceeds the normal kurtosis by two
+    standard errors, Satterthwaite's degrees of freedom for the sums are an upper bound.
     """
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
@@ -341,9 +341,9 @@ def _bartlett_windows(values: Array, lags: int) -> Component:
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
     """Yield components for autocovariances, scaled by the small-sample factor.
 
-    The factor is that of Harvey, Leybourne and Newbold. The first component has the
-    rows, and the others the sums of pairs at each lag. The degrees of freedom are n - 1
-    for any number of lags.
+    The factor is the one by Harvey, Leybourne and Newbold. The totals of the first
+    component are the rows; the totals of each other component are the sums of the pairs
+    of rows at one lag. The degrees of freedom are n - 1 for any number of lags.
     """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
@@ -361,19 +361,19 @@ _NORMAL = 1e9  # degrees of freedom of a normal quantile
 def _variance_ratio(values: Array) -> float:
     """Ratio of the long-run variance to the variance under independence, at least 1.
 
-    The ratio is for an autoregression of order 1, possibly observed with noise. The
-    mean square of cosine sums could not reveal that the variance is too small, because
-    it is the variance.
+    The ratio follows from a model: an autoregression of order 1, possibly observed with
+    noise. The mean square of the cosine sums is itself the estimated variance, so that
+    it could not reveal that this variance is too small.
     """
     first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
     return 1 + 2 * first / (1 - decay)
 
 
 def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
-    """First autocorrelation, 0 if not notable, and decay of later autocorrelations.
+    """First autocorrelation (0 if not notable), and decay factor of later ones.
 
-    The decay is the ratio of the autocorrelations at lags 2 and 1, which is also valid
-    with noise.
+    The decay factor is the ratio of the autocorrelations at lags 2 and 1. This ratio is
+    also valid if the autoregression is observed with noise.
     """
     sums = [float(centred[k:] @ centred[: len(centred) - k]) for k in range(3)]
     first = sums[1] / sums[0] if sums[0] > 0 else 0.0
@@ -409,10 +409,11 @@ def find_season(series: Sequence[Array]) -> Season | None:
 
     .. math:: z_k = \sum_t e_t e_{t-k} \Bigl/ \sqrt{\sum_t e_t^2 e_{t-k}^2} ,
 
-    which is valid for changing variances (Taylor, 1984). The levels of all lags add up
-    to .1, in proportion to 1 / k, because long periods are not more likely than short
-    periods. Then the mean of each phase is subtracted, because a repeated pattern does
-    not contribute to the variance of means over whole periods.
+    a statistic that is valid for changing variances (Taylor, 1984). The significance
+    levels of all lags are proportional to 1 / k and add up to .1, because long periods
+    are not more likely than short periods. For the selected period, the mean of each
+    phase is then subtracted, because a repeated pattern does not contribute to the
+    variance of means over whole periods.
 
     Parameters
     ----------
@@ -457,7 +458,7 @@ def _prewhitened(values: Array) -> Array:
 
 
 def _without_pattern(values: Array, period: int) -> Array:
-    """Values minus the mean of their phase."""
+    """Values minus the mean of all values at the same phase of the period."""
     phase = np.arange(len(values)) % period
     means = np.bincount(phase, values) / np.bincount(phase)
     return values - means[phase]

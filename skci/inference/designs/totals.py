@@ -50,7 +50,7 @@ def covariance(components: Iterable[Component]) -> Array:
 
 
 def _products(component: Component) -> Array:
-    """Products of the totals of a component, summed and times G / (G - d)."""
+    """Sum over units of the products of totals, multiplied by G / (G - d)."""
     totals = component.totals
     factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
@@ -112,8 +112,9 @@ def _centred(component: Component) -> Array:
 class Moments(NamedTuple):
     """Sums of powers of unit totals of influence values, by block.
 
-    `sizes` has the numbers of units. Squares and cubes of subtracted blocks are
-    negative. All totals are divided by one number, so that powers do not overflow.
+    `sizes` contains the number of units of each block. The sums of squares and cubes
+    are negative for blocks of a component that is subtracted. All totals are divided by
+    one number, so that powers do not overflow.
     """
 
     sizes: Sequence[float]
@@ -132,7 +133,7 @@ class Moments(NamedTuple):
     def degrees_of_freedom(self) -> float:
         r"""Satterthwaite degrees of freedom of the variance.
 
-        For a block of G units they are
+        For a block of G units the degrees of freedom are
 
         .. math:: \nu = \min \Bigl( G - 1, 2 \Bigl/ \Bigl( \frac{\sum_g S_g^4}
             {(\sum_g S_g^2)^2} - \frac{1}{G} \Bigr) \Bigr) ,
@@ -166,8 +167,8 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     indicates the rows that count. Units without such rows are not counted, unless
     centring within blocks makes their totals nonzero. Blocks of independent rows are
     also divided by `classes`, masks of shape (G,) within which influence values have
-    mean zero. Classes are ignored if this would leave a single row in a block although
-    the classes are larger, as for many targets.
+    mean zero. Classes are ignored if the division would leave a single row in a block
+    although the classes have more rows, as for many targets.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -220,7 +221,7 @@ def _sums_of_powers(
 def _divided(
     blocks: Array | None, rows: Array, classes: Sequence[Array]
 ) -> Array | None:
-    """Blocks of rows divided by classes; unchanged if a row would be alone."""
+    """Blocks of rows divided by classes; unchanged if a new block had a single row."""
     parts: Any = 0 if blocks is None else blocks
     for members in classes:
         parts = 2 * parts + members
@@ -236,7 +237,7 @@ class UnitWeights(NamedTuple):
     """Sums of powers of the total weights of independent units."""
 
     n: float
-    """Number of units with some of the rows."""
+    """Number of units that have some of the indicated rows."""
     n_all: float
     """Number of all units of the design."""
     total: float
@@ -262,9 +263,9 @@ class UnitWeights(NamedTuple):
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
     """Weights of units, from the components for an indicator of rows.
 
-    If there are several kinds of units, the kind with the fewest units is used.
-    Components that cover only parts of the rows are treated as one kind. `total` is the
-    weight of the indicated rows.
+    Crossed factors have several kinds of units, of which the kind with the fewest units
+    is used. Components that each cover only some rows, such as series, are treated as
+    one kind. `total` is the weight of the indicated rows.
     """
     kinds: list[UnitWeights] = []
     parts: list[UnitWeights] = []
@@ -328,10 +329,11 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
 
     .. math:: \log \frac{q_{.98} - q_{.9}}{q_{.9} - q_{.6}}
 
-    on the side of the largest absolute total. It is .15 for an exponential distribution
-    and 1.16 for a Pareto distribution with moments of orders below 1.5. It does not
-    depend on the largest totals, because intervals miss if a sample lacks such totals.
-    Totals occur with the given frequencies.
+    with quantiles q on the side of the largest absolute total. The weight is .15 for an
+    exponential distribution and 1.16 for a Pareto distribution with moments of orders
+    below 1.5. The weight does not depend on the largest totals, because intervals
+    undercover in samples that lack such totals by chance. Totals occur with the given
+    frequencies.
 
     Returns
     -------
@@ -368,8 +370,8 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
         \log \frac{x_{(i)} - x_{\min}}{x_{(m + 1)} - x_{\min}}
 
     over the :math:`m = \min(G / 5, 3 \sqrt{G})` most extreme of G values, on the side
-    with the largest absolute value (Hill, 1975, Annals of Statistics 3, 1163-1174). For
-    losses with minimum near zero and normal errors it is about .6.
+    with the largest absolute value (Hill, 1975, Annals of Statistics 3, 1163-1174). The
+    shape is about .6 for squared errors and similar losses if errors are normal.
 
     Returns
     -------
@@ -413,19 +415,19 @@ def tail_shape(
 
 
 def _side(totals: Array, n: int) -> tuple[Array, float]:
-    """Totals with the sign of the largest absolute total, and the size of the tail."""
+    """Totals, negated if the most extreme one is negative, and the tail's size."""
     side = totals if totals.max() >= -totals.min() else -totals
     return side, min(n / 5, 3 * math.sqrt(n))
 
 
 def _largest(values: Array, frequencies: Array, m: int) -> Array:
-    """The m + 1 largest values, descending; none if m is small or many are equal."""
+    """The m + 1 largest values, descending; empty if m is small or many are equal."""
     empty = np.empty(0)
     if m < _MIN_RATIOS:
         return empty
     n_distinct = min(m + 1, len(values))
     if n_distinct - 1 <= m / 2:
-        return empty  # too many are equal
+        return empty  # too many values are equal
     candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
     candidates = candidates[np.argsort(-values[candidates])]
     cumulative = np.minimum(np.cumsum(frequencies[candidates]), m + 1)

@@ -79,7 +79,7 @@ class Clusters(SampleDesign):
         squares: Array | None = None,
         kind: str = "group",
     ) -> Clusters:
-        """Add up the weights of rows, by default 1, by cluster and unit."""
+        """Add up the weights of rows (by default 1) in each unit of each cluster."""
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
         number, unit = np.divmod(pairs, units)
@@ -235,7 +235,7 @@ def stack_samples(
 class RowwiseDesign(SampleDesign):
     """A user's `Design` for n rows.
 
-    With strata, its components are those of independent rows within strata.
+    A design with strata has the components of independent rows within strata.
     """
 
     design: Design
@@ -249,10 +249,11 @@ class RowwiseDesign(SampleDesign):
     def from_weighted_rows(
         cls, design: Any, weighted_rows: Any, n: int
     ) -> RowwiseDesign:
-        """Design of n rows, given the index of rows with weight, or ... for all.
+        """Design of n rows, given the index of rows with weight (``...`` for all rows).
 
-        Rows without weight are dropped from the columns of the design, so that it
-        counts only units with rows. They are kept in series, because they take time.
+        Rows without weight are dropped from the columns of the design, so that the
+        design counts only units with rows. In series, these rows are kept, because
+        they also mark points in time.
         """
         columns = getattr(design, "columns", None) or ()
         if weighted_rows is ... or not columns or hasattr(design, "with_series"):
@@ -349,7 +350,7 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Copy of a design, possibly frozen, with other values of columns."""
+    """Copy of a design with other values of columns; the design may be frozen."""
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)
@@ -399,7 +400,7 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
 
 
 def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
-    """Weights of the independent units that have rows in some units of the sample.
+    """Weights of the independent units that have rows in the given units of a sample.
 
     `units` is a mask of the units, or their weights.
     """
@@ -425,12 +426,12 @@ def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> Unit
 
 
 def all_units_are_rows(rows: Rows, design: SampleDesign) -> bool:
-    """Whether each row is an independent unit, or the only row of a cluster."""
+    """Whether each row is an independent unit or a cluster of one row."""
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
 def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Whether the rows of some units belong to as many independent units."""
+    """Whether each row of the given units belongs to a different independent unit."""
     if design.rows_are_units or design.is_rowwise:
         return bool(design.rows_are_units)
     n_units = unit_weights_of_rows(units, rows, design).n
@@ -445,9 +446,9 @@ def is_simple(rows: Rows, design: SampleDesign) -> bool:
 
 
 def is_simple_within(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Whether the rows of some units are a simple random sample.
+    """Whether the rows of the given units are a simple random sample.
 
-    That is, rows have equal weights and are independent units.
+    The rows must have equal weights and be independent units.
     """
     equal = rows.are_equal or rows.are_equal_in(units)
     return equal and _are_rows(units, rows, design)

@@ -47,9 +47,9 @@ _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 class Task(NamedTuple):
     """One interval to compute.
 
-    The standard error includes the blurring if the method blurs. `rarer_class` is the
-    number of rows in the rarer class of an area under a curve, and 0 for other
-    measures. Without a table, `functional` and `counts` are None.
+    If the method blurs, the standard error includes the noise of blurring.
+    `rarer_class` is the number of rows in the rarer class of an area under a curve, and
+    0 for other measures. Without a table, `functional` and `counts` are None.
     """
 
     trait: MeasureProperties
@@ -77,7 +77,7 @@ class IntervalMethod:
     """Requirement on the measure, for error messages."""
     smooths: bool = True
     """Whether the variance is computed at a table with pseudo-counts, where it is never
-    zero, instead of the observed table."""
+    zero, instead of at the observed table."""
     blurs: bool = False
     """Whether the method adds the blurring to the variance."""
     needs: AvailableData = "table"
@@ -91,11 +91,11 @@ class IntervalMethod:
     corrects_skewness: bool = False
     """Whether the method corrects for the skewness of the estimate."""
     for_agreement: bool = False
-    """Whether the method is for models that agree in all rows, without a variance."""
+    """Whether the method is for models that agree in all rows, with zero variance."""
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method adds variance to that of the observed table."""
+        """Whether the method adds variance to the variance at the observed table."""
         return self.smooths or self.blurs
 
     def serves(
@@ -122,10 +122,10 @@ class IntervalMethod:
     ) -> Array:
         """Critical values at which a limit equals a null value.
 
-        The limit is the lower one for an alternative `above` the null, else the upper
-        one. The critical value is negative if the null lies on the other side of the
-        estimate, minus infinity if no limit reaches the null, and NaN if the search
-        failed.
+        If the alternative is `above` the null, the limit is the lower limit, else the
+        upper limit. The critical value is negative if the null lies on the other side
+        of the estimate. It is minus infinity if no limit reaches the null, and NaN if
+        the search failed.
         """
         triples = zip(tasks, nulls, above, strict=True)
         roots = [
@@ -160,11 +160,11 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 
 
 class Wald(IntervalMethod):
-    """Centre plus and minus crit standard errors, on the scale of a link.
+    """Centre plus and minus `crit` standard errors, on the scale of a link function.
 
-    The correction for skewness moves limits of contrasts of areas only outwards. Their
-    skewness is estimated from the few rows of the rarer class, with errors that are
-    correlated with the error of the estimate.
+    For contrasts of areas, the correction for skewness moves limits only outwards. The
+    skewness of such contrasts is estimated from the few rows of the rarer class, and
+    the error of the estimated skewness is correlated with the error of the contrast.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -186,7 +186,7 @@ class Wald(IntervalMethod):
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         """Distance in standard errors, before limits are clipped to the range.
 
-        A limit on the other side of the estimate excludes nothing.
+        A null on the other side of the estimate is not excluded by the limit.
         """
         link, centre, error = self._normal(task, z)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -232,7 +232,7 @@ def _untransformed(u: float, a: float, b: float, c: float) -> float:
 
 
 class PlusFour(Wald):
-    """Wald's interval at the table with z^2 rows added in equal parts to all cells.
+    """Wald's interval at the table with z^2 rows added, distributed equally over cells.
 
     Each of the four cells of a binary table gains z^2/4.
     """
@@ -257,14 +257,16 @@ class AgrestiCoull(Wald):
 
 
 class Logit(Wald):
-    """Wald's interval on the logit scale of the position in the range, from 0 to 1.
+    """Wald's interval on the logit scale, with the range mapped to (0, 1).
 
     Let k be the number of rows in the rarer class of an area under a curve, divided by
-    the design effect. If the area is 0 or 1, its logit is infinite, and the interval is
-    Wilson's for 0 or k successes in k trials. The variance of an area A is at most
-    :math:`A (1 - A) / k` (Birnbaum and Klose, 1957). A standard error that allows for
-    outcomes in no row can exceed this near the boundary. The logit interval would then
-    cover almost the whole range, so it is limited to the wider of Wald's interval and
+    the design effect. If the area is 0 or 1, its logit is infinite. The interval is
+    then Wilson's interval for 0 or k successes in k trials.
+
+    The variance of an area A is at most :math:`A (1 - A) / k` (Birnbaum and Klose,
+    1957). Near the boundary, a standard error with pseudo-counts for unobserved
+    outcomes can exceed this bound, and the logit interval would cover almost the whole
+    range. The interval is therefore limited to the wider of Wald's interval and
     Wilson's interval for A k successes.
     """
 
@@ -365,11 +367,11 @@ class Wilson(IntervalMethod):
 class Beta(IntervalMethod):
     """Quantiles of beta distributions, for x successes in n trials.
 
-    The lower limit is a quantile of Beta(x + a, n - x + 1 - a), and the upper limit a
-    quantile of Beta(x + 1 - a, n - x + a). With a = 0 this is the exact interval of
-    Clopper and Pearson (1934), with a = 1/2 the equal-tailed posterior interval under
-    Jeffreys' prior (Brown, Cai and DasGupta, 2001). The distribution of a limit at 0 or
-    1 may be undefined.
+    The lower limit is a quantile of Beta(x + a, n - x + 1 - a), and the upper limit is
+    a quantile of Beta(x + 1 - a, n - x + a). The interval with a = 0 is the exact
+    interval of Clopper and Pearson (1934). The interval with a = 1/2 is the
+    equal-tailed posterior interval under Jeffreys' prior (Brown, Cai and DasGupta,
+    2001). For a limit of 0 or 1, the beta distribution may be undefined.
     """
 
     a: float
@@ -526,7 +528,7 @@ def automatic(
     available: AvailableData = "table",
     preferred: Sequence[str] = (),
 ) -> str:
-    """Method that "auto" selects: the first that supports the measure, else "delta"."""
+    """Method for "auto": the first that supports the measure, else "delta"."""
     for method in (*preferred, *trait.automatic):
         if METHODS[method].serves(trait, available):
             return method
@@ -540,9 +542,9 @@ def unsupported_reason(
     *,
     available: AvailableData = "table",
 ) -> str | None:
-    """Explain why a method does not support a measure, or None if it does.
+    """Explain why a method does not support a measure; None if the method supports it.
 
-    The text names the methods that do. `where` is added to the reason.
+    The text names the methods that support the measure. `where` is added to the reason.
     """
     if METHODS[method].serves(trait, available):
         return None
@@ -574,7 +576,7 @@ def method_without_table(
     available: AvailableData,
     preferred: Sequence[str] = (),
 ) -> str:
-    """Check a method that may need a table, and replace "auto" by its choice."""
+    """Check that a method suits the available data, and resolve "auto"."""
     check_serves(method, trait, available=available)
     if method == AUTO:
         return automatic(trait, available=available, preferred=preferred)

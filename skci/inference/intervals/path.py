@@ -52,7 +52,7 @@ from skci.measures.stratified import Poststratified
 from skci.measures.traits import EDGE
 
 # Detection of undefined and infinite estimates.
-_TINY_COUNT = 1e-80  # added to cells; an estimate is undefined if it depends on it
+_TINY_COUNT = 1e-80  # count added to cells; undefined estimates depend on it
 _INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUNT
 
 # Newton's method.
@@ -101,8 +101,8 @@ class ProfilePoint(PathPoint):
 class Problem:
     """Functionals of samples, on the scale on which the path is computed.
 
-    A functional with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
-    method converges better; the statistic is invariant.
+    A functional g with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
+    method converges better. The statistic is invariant under this transformation.
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
@@ -205,8 +205,8 @@ class Problem:
     def has_interior_limit(self) -> Array:
         """Whether the limit differs from the bound of the range, shape (J, 2).
 
-        A limit equals the bound if the estimate does, or if the estimate is undefined,
-        that is, depends on tiny additions to the cells.
+        A limit equals the bound if the estimate equals the bound or is undefined. An
+        undefined estimate depends on the tiny counts that are added to the cells.
         """
         first, second = self._estimates.T
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
@@ -226,11 +226,11 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Points of the paths of samples `index` at targets, and whether they converged.
+    """Points at the targets, on the paths of samples `index`, and mask of convergence.
 
-    A target is a root of the statistic if `by_root`, else a value of
+    If `by_root`, a target is a root of the statistic, else a value of
     ``problem.evaluate``. The proportions f may differ from the proportions of the
-    samples; x are starting points.
+    samples. The array x contains starting points.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -260,7 +260,7 @@ def _step(
     target: Array,
     by_root: bool,
 ) -> tuple[ProfilePoint, Array]:
-    """Damped Newton step and its relative size before damping; infinite if singular."""
+    """Damped Newton step, and its relative size before damping (inf if singular)."""
     if problem.mixed is not None:
         x = replace(x, p=problem.mixed.with_totals(x.p, f))
     p, w, multiplier = x.p, x.w, x.multiplier
@@ -293,11 +293,11 @@ def _step(
     start, target_slopes = (root, root_slopes) if by_root else (value, value_slopes)
     change = (target_slopes[:, 0] - (target - start)) / target_slopes[
         :, 1
-    ]  # of the multiplier
+    ]  # derivatives of the multiplier
     dp = solution[:, 0] - change[:, np.newaxis] * solution[:, 1]
     dw = f / p / w - 1 - dp
     size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
-    if by_root and (size < _TOLERANCE).any():  # perhaps the last step
+    if by_root and (size < _TOLERANCE).any():  # this may be the last step
         is_maximum = sign * np.linalg.slogdet(matrix)[0] * value_slopes[:, 1] > 0
     decrease = -(np.minimum(dp, dw) / problem.max_decrease[index]).min(-1)
     damping = 1 / np.maximum(decrease, 1)
@@ -317,9 +317,9 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
     """Solve the linear system for p, and for a unit change of the multiplier.
 
     Returns values and influence values at the points, derivatives of the influence
-    values, and solutions of shape (K, 2, m), first with the curvature C, then without
-    it. The last two results are a sign and a matrix: the determinant of the system has
-    the sign of their product.
+    values, and solutions of shape (K, 2, m). The solutions along the second axis are
+    with and without the curvature C. The last two results are a sign and a matrix: the
+    sign times the determinant of the matrix has the sign of the system's determinant.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)
@@ -335,7 +335,7 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 
 
 def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Same as `_solve_cells` for a mixture of strata, by the cells of the mixture."""
+    """Solve the system of `_solve_cells` for a mixture of strata, in mixture cells."""
     p, multiplier, mixed = x.p, x.multiplier, problem.mixed
     assert mixed is not None
     table, coupling = mixed.table(p)[:, np.newaxis], mixed.coupling(p)

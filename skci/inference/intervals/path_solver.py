@@ -23,14 +23,14 @@ from skci.inference.intervals.statistic import are_equal, smooth
 
 _NEAR = 1e-3  # error of a limit, relative to the width of the interval
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt for a linear functional
-_FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
+_FITTED_ZERO = 0.05  # expected count below which an empty cell's fit is zero
 
 # Newton jump.
 LEVELS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
 _APART = np.abs(LEVELS - LEVELS[:, np.newaxis])
 _RETRIES = 3
 _SECANT_FACTOR = 2.0  # largest ratio of a secant to the tangents at its endpoints
-_FIRM_WEIGHT = 0.25  # w above which a cell fitted by zero stays zero
+_FIRM_WEIGHT = 0.25  # w above which a fitted zero of a cell stays zero
 _MIN_GAIN = 1e-9  # log-likelihood per observation gained by a competing maximum
 
 # Path following, with steps on the real line, for example of the logit.
@@ -63,9 +63,10 @@ class Paths(Problem):
     def roots(self, nulls: Array) -> Array:
         """Signed roots of the statistic at null values.
 
-        NaN if the null is not the limit for the root as critical value. The limit is
-        closer to the estimate than the null if a value in between has a larger root. It
-        is farther away if a likelier maximum under the null was missed.
+        A root is NaN if the null is not the limit whose critical value is the root. The
+        limit is closer to the estimate than the null if a value in between has a larger
+        root. The limit is farther away if the search under the null missed a maximum of
+        larger likelihood.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
@@ -102,10 +103,10 @@ class SearchState(Batch):
 
 
 def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> SearchState:
-    """Starting points outward from the data, exact for linear functionals.
+    """Starting points outward from the data, which are exact for linear functionals.
 
-    They are ``p = q / (1 - u L / max L)``, normalised, with the influence values L at
-    the interior points q.
+    The points are ``p = q / (1 - u L / max L)``, normalised, where L are the influence
+    values at the interior points q.
     """
     q = problem.interior[index]
     slope = side[:, np.newaxis] * problem.interior_influence[index]
@@ -130,7 +131,7 @@ def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
-    """Values at the limits by Newton's method alone, and whether to accept them."""
+    """Values at the limits by Newton's method alone, and mask of accepted values."""
     levels = search.crit[:, np.newaxis] * LEVELS
     index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
     f, target = problem.samples.f[index], levels.ravel()
@@ -186,15 +187,15 @@ def _is_reliable(
     if problem.has_one_maximum:
         return maximum
 
-    # Empty cells are firmly fitted by zero at all points or at none. Otherwise there
-    # may be two maxima.
+    # Each empty cell has a firm fitted value of zero at all points or at no point.
+    # Otherwise there may be two maxima.
     zeros = _fitted_zeros(problem, search.index[:, np.newaxis], points)
     firm = zeros & (points.w > _FIRM_WEIGHT)
     constant = (firm.all(1) | ~zeros.any(1)).all(-1)
 
-    # No starting point beyond the limit is likelier. Otherwise a likelier point with
-    # the value of the limit would lie between that starting point and the data, because
-    # the log-likelihood is concave.
+    # No starting point beyond the limit has a larger likelihood than the limit.
+    # Otherwise, because the log-likelihood is concave, a point between this starting
+    # point and the data would have the value of the limit and a larger likelihood.
     f = problem.samples.f[search.index, np.newaxis]
     gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
     ahead = side * (search.value - points.value[:, -1:])
@@ -232,8 +233,8 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
         limit[rows] = value
 
         moved = converged & (there.root < part.crit)
-        # If other cells are fitted by zero and S is lower, another maximum took over in
-        # between, at a value where S may have been larger.
+        # If other cells have a fitted zero and S decreased, the global maximum changed
+        # in between, at a value where S may have been larger.
         zeros_here, zeros_there = (
             _fitted_zeros(problem, part.index, at) for at in (here, there)
         )
@@ -260,11 +261,12 @@ def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
 def _constrained_maximum(
     problem: Problem, search: SearchState, start: PathPoint, target: Array
 ) -> tuple[ProfilePoint, Array]:
-    """Likeliest points with values at the targets, and whether they converged.
+    """Points of maximum likelihood with the target values, and mask of convergence.
 
-    Newton's method from the start finds a local maximum. If it fails or fits a cell by
-    zero, a competing maximum is computed by a homotopy: pseudo-counts in all cells
-    give an interior maximum, which is followed while the pseudo-counts vanish.
+    Newton's method from the start finds a local maximum. If the method fails, or the
+    maximum has a zero probability in some cell, a competing maximum is computed by a
+    homotopy: pseudo-counts in all cells give an interior maximum, which is followed
+    while the pseudo-counts vanish.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])
@@ -299,11 +301,11 @@ def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
 def _limit_between(
     problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
 ) -> tuple[Array, Array]:
-    """Limits between two points, else the inside value, and whether they converged."""
+    """Limits between two points, else the inside value, and mask of convergence."""
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])
     limit, _ = newton(problem, index, f, outside, crit, by_root=True)
-    # If an empty cell is barely fitted by zero, the last step was not small.
+    # If the fitted zero of an empty cell is not firm, the last step was not small.
     limit, converged = newton(problem, index, f, limit, crit, by_root=True)
     share = (limit.value - inside.value) / (outside.value - inside.value)
     best, is_accepted = _constrained_maximum(problem, search, limit, limit.value)

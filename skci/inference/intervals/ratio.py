@@ -9,16 +9,17 @@ The maxima form a curve in one variable, the distance from the estimate. In two 
 has a closed form in this distance.
 
 *Means of bounded values* (B is one). The values of the cells include both bounds of
-their range, even if no row has them. Let d be the distances of the values from the
-lower bound. Below the estimate, ``w = c (1 + s d)`` with a free s > 0, and c is such
-that p adds up to one (Owen, 2001). Above the estimate, values are reversed. An
-unobserved bound has a tiny proportion, to which the remaining mass moves once the
-multiplier reaches its maximum.
+their range, even if no row has such a value. Let d be the distances of the values from
+the lower bound. Below the estimate, ``w = c (1 + s d)`` with a free s > 0, and c is
+such that p adds up to one (Owen, 2001). Above the estimate, values are reversed. An
+unobserved bound has a tiny proportion; once the multiplier reaches its maximum, the
+remaining mass moves to this bound.
 
 *Tversky's ratios* of hits to hits plus two kinds of misses, such as accuracy,
-precision, recall, F-beta and Jaccard's index. All hits have the same weight, cells
-outside the ratio have the weight 1, and misses ``w = 1 + v B``. For a total Q of
-misses, v is the root of a quadratic equation, and the remaining mass belongs to hits.
+precision, recall, F-beta and Jaccard's index. All hits have one common weight, misses
+have the weight ``w = 1 + v B``, and cells outside the ratio have the weight 1. For a
+total Q of misses, v is the root of a quadratic equation, and the remaining mass belongs
+to the hits.
 
 In both cases the odds of the bound change by the factor ``exp(d)``, where d is the
 distance, as the odds of a proportion would. The search variable is ``log(expm1(d))``,
@@ -80,8 +81,8 @@ _PROBES = np.vstack(
 def values_of_mean(functional: Functional) -> Array | None:
     """Cell values whose mean is the functional; None if it is not a mean.
 
-    A linear combination of means over the same rows is the mean of combined values.
-    Rows with the same value of it have the same :math:`p_i / f_i`.
+    A linear combination of means over the same rows is the mean of one combined value
+    per row. Cells with the same combined value have the same :math:`p_i / f_i`.
     """
     if isinstance(functional, Mean):
         return functional.values
@@ -109,8 +110,9 @@ def as_ratio(
 ) -> tuple[type["Ratios"], Array] | None:
     """Class and coefficients A and B, (2, m), of a mean or a Tversky ratio.
 
-    None for other functionals. Coefficients of a ratio are computed from its values at
-    fixed tables, and checked at the tables with the given counts, (J, 4).
+    The result is None for other functionals. The coefficients of a ratio are computed
+    from its values at fixed tables, and checked at the tables with the given counts,
+    (J, 4).
     """
     values = values_of_mean(functional)
     if values is not None:
@@ -169,16 +171,15 @@ class Ratios:
         self._samples, self._bounds = samples, bounds
         self._ratios = ratios = np.array(coefficients)[index]
         numerator, denominator = ratios[:, 0], ratios[:, 1]
-        # Ratios of single cells; 0, Tversky's lower bound, in cells outside of the
-        # ratio.
+        # Ratios of single cells. Cells outside the ratio have 0, Tversky's lower bound.
         self._x = numerator / np.where(denominator > 0, denominator, 1)
         self._range = np.stack([self._x.min(-1), self._x.max(-1)], axis=-1)
 
     def limits(self, crit: Array) -> Array:
         """Lower and upper limits for critical values of shape (J, 2).
 
-        A limit is on the boundary of the range if all rows of the ratio are on it, or
-        if the statistic does not reach the critical value.
+        A limit is on the boundary of the range if all rows of the ratio have the
+        boundary value, or if the statistic does not reach the critical value.
         """
         samples, ratios, limits = self._samples, self._ratios, self._bounds.copy()
         is_away = self._x[:, np.newaxis] != self._range[..., np.newaxis]
@@ -205,8 +206,8 @@ class Ratios:
     def roots(self, nulls: Array) -> Array:
         """Signed roots of the statistic at nulls inside the range, (J,).
 
-        NaN if the ratio is undefined, or if the statistic is larger at a value closer
-        to the estimate.
+        A root is NaN if the ratio is undefined, or if the statistic is larger at a
+        value closer to the estimate.
         """
         sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
         estimates = sums[:, 0] / sums[:, 1]
@@ -242,8 +243,8 @@ class _Curve(ABC):
     """
 
     error: Array
-    """Standard error of the distance to first order. For hits and misses alone, a limit
-    by Pearson's statistic has the distance ``2 arcsinh(z error / 2)``."""
+    """Standard error of the distance, to first order. With only hits and misses,
+    a limit by Pearson's statistic has the distance ``2 arcsinh(z error / 2)``."""
     distance_per_logit: Array | float = 1.0
     """Distance divided by the difference of the logits of values, to first order."""
 

@@ -48,9 +48,9 @@ def score_limits(
     root, of shape (J,), or (J, 2) for lower and upper limits. Equal functionals are
     evaluated together if they are hashable.
 
-    A limit is on the boundary of the range if the estimate is, or if the statistic does
-    not reach ``crit**2``, for example because `crit` is infinite. If a functional is
-    undefined at the counts, its limits are its bounds.
+    A limit is on the boundary of the range if the estimate is on the boundary, or if
+    the statistic does not reach ``crit**2``, for example because `crit` is infinite. If
+    a functional is undefined at the counts, its limits are the bounds of its range.
     """
     bounds = np.asarray(bounds, dtype=float)
     limits, crits = bounds.copy(), np.empty(bounds.shape)
@@ -74,8 +74,8 @@ def score_roots(
     """Signed roots of the score statistics of J functionals at null values.
 
     Nulls lie in the interior of the ranges. The other parameters are as in
-    `score_limits`. A root is positive if the estimate exceeds the null. It is NaN if
-    the null is not the limit for the root as critical value.
+    `score_limits`. A root is positive if the estimate exceeds the null. A root is NaN
+    if the null is not the limit whose critical value is the root.
     """
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))

@@ -28,7 +28,7 @@ _NEIGHBOURS = np.arange(4)  # four points, two of them before the crossing
 _MAX_ZOOMS = 20
 _TOLERANCE = 0.03  # width of a bracket that is interpolated
 _ROUNDING = 1e-14  # distance of equal values, as a share of their range
-_MARGIN = 0.01  # distance of a guess from its bracket's ends, as a share of it
+_MARGIN = 0.01  # distance of a guess from the bracket's ends, relative to its width
 
 
 def pearson(x2: Array, g2: Array, rho: Array) -> Array:
@@ -45,8 +45,9 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
 
     ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1, 0)``, where
     ``rho - 1`` is the skewness of the score times its signed root. S equals X2 where
-    the variance is smaller under the observed proportions than under the null, and
-    approaches G2 where it is much larger: there X2 rejects too often.
+    the variance under the observed proportions is smaller than the variance under the
+    null. S approaches G2 where the former variance is much larger, because X2 then
+    rejects too often.
     """
     excess = np.maximum(rho - 1, 0)
     share = 16 / (16 + excess * excess * excess)
@@ -110,10 +111,11 @@ def first_crossing(
 ) -> Array:
     """Value and root of the statistic at the first positive excess, (2, K).
 
-    NaN if the excess is never positive. `excess` is a function of values, roots and the
-    indices of their rows. Coarse grids of shape (K, points), outward from the estimate,
-    bracket the first crossing; a grid is used only if the grid before has no crossing.
-    Finer grids around the inverse interpolation of the crossing narrow the bracket.
+    The result is NaN if the excess is never positive. `excess` is a function of values,
+    roots and the indices of their rows. Coarse grids of shape (K, points), outward from
+    the estimate, bracket the first crossing; a grid is used only if the previous grid
+    has no crossing. Finer grids, around a crossing estimated by inverse interpolation,
+    then narrow the bracket.
     """
 
     def evaluate(x: Array) -> Array:
