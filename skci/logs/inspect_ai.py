@@ -102,7 +102,7 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
 def _statements(
     header: dict[str, Any], task: str, scorers: Iterable[str], is_complete: bool
 ) -> Iterator[Statement]:
-    """Read the reducers of epochs of scorers, and the printed numbers."""
+    """Read how each scorer reduces epochs, and the numbers that it prints."""
     scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:
