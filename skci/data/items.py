@@ -31,12 +31,12 @@ from skci.data.sample import Sample
 UNNAMED = "mean"
 """Name of the metric of grades by an unnamed scorer."""
 MEAN, SHARE, RATIO, PERPLEXITY = "mean", "share", "ratio", "perplexity"
-"""Functions of grades and their sizes: the mean, the ratio of sums, that ratio
-bounded by 0 and 1, and exp of the ratio."""
+"""Functions of grades and their sizes: mean, ratio of sums, ratio between 0 and 1, and
+exp of the ratio."""
 _SIZES = "\0sizes of "
 _GRADES = "grades"
 MISSING = ["error", "drop", "pairwise"]
-"""Options for items without a grade from some model."""
+"""Options for items that lack a grade of some model."""
 
 
 def sizes_of(scorer: str) -> str:
@@ -82,7 +82,7 @@ class Items:
     """Mean grades of models on items, NaN if missing, and the sampling of items."""
 
     sample: Sample
-    """Sample whose numbers of a model are the mean grades, with a column per scorer."""
+    """Sample of items; the numbers of a model are its mean grades by each scorer."""
     columns: Sequence[tuple[str, str]]
     """Model and scorer of each column of grades."""
     n_samples: Array
@@ -100,7 +100,7 @@ class GradedSamples:
     models: Sequence[str]
     scorers: Sequence[str]
     column: Array
-    """Index of the model and scorer of each sample in their product."""
+    """Index of each sample's pair of model and scorer, among all pairs."""
     item: Array
     """Item index of each sample."""
     grades: Array
@@ -108,7 +108,7 @@ class GradedSamples:
     rows: RowOptions
     alignment: Alignment
     names: Array | None = None
-    """Name of each item, if they have names."""
+    """Name of each item, if items have names."""
 
     @classmethod
     def of_arrays(

@@ -35,7 +35,10 @@ _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
 _BLOCK = 1 << 12  # rows searched for another label at a time
 _CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
 _DENSE_COLUMNS = 16
-"""Maximum number of columns with a table of outcomes; more are packed and sorted."""
+"""Maximum number of columns whose outcomes are counted in a table.
+
+The outcomes of more columns are packed into words and sorted.
+"""
 _WORD = np.dtype(">u8")
 
 NUMBERS_HINT = (

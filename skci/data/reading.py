@@ -111,11 +111,11 @@ class RequiredData:
     several: bool = True
     """Whether several targets or more than two labels are accepted."""
     pos_label: Any = None
-    """Positive label of two; 1 if None."""
+    """Positive one of two labels; None means 1."""
     infer_pos_label: bool = False
     """Whether each label may be positive if `pos_label` is None."""
     require_pos_label: bool = False
-    """Whether a single column of scores for strings still needs a positive label."""
+    """Whether a single column of scores for string labels requires `pos_label`."""
     labels: tuple[Any, ...] = ()
     """Labels that need not occur in the data."""
     abstain: Any = None

@@ -38,7 +38,7 @@ class ResponseMethods(NamedTuple):
     """Responses required of estimators."""
 
     reads: Collection[str]
-    """Kinds read by metrics: scores require scoring, other kinds prediction."""
+    """Kinds that metrics read; "scores" require scores, other kinds predictions."""
     scored: tuple[Any, ...]
     """Labels for which rows are scored."""
     methods: Sequence[str]

@@ -38,7 +38,7 @@ _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array with "
     "two fields, as in scikit-survival, or two columns, the event first"
 )
-_MAX_NAMES = 5  # maximum number of rows in a message
+_MAX_NAMES = 5  # maximum number of rows named in a message
 RUNS_HINT = (
     "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
 )

@@ -273,7 +273,7 @@ class RunsOfModels:
     """Assignment of columns of predictions to runs of models."""
 
     models: Mapping[str, tuple[str, str | None]]
-    """Model and name of the run by column; None for the only run of a model."""
+    """Model and run of each column; the only run of a model is None."""
     paired: bool
     degrees_of_freedom: str
 

@@ -110,7 +110,7 @@ class Scores:
     eps: float = field(default=EPS, kw_only=True)
     """Rounding error of the dtype in which the scores were passed."""
     edges: Array | None = None
-    """Increasing lower edges of bins. Another bin is below the first edge."""
+    """Increasing lower edges of bins; an additional bin is below the first edge."""
     ranges: Array | None = None
     """Smallest and largest score of the rows of each unit if binned, (2, n)."""
 

@@ -90,7 +90,7 @@ class SampleSum:
         return sum(sample.rows.n_samples for sample in self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle without the lock."""
+        """Copy and pickle the sum without its lock."""
         return SampleSum, (self.parts, self.several)
 
 

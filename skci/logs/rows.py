@@ -24,7 +24,7 @@ class Aggregation(NamedTuple):
     """Function of the grades and their sizes."""
     higher_is_better: bool = True
     refused: str = ""
-    """Reason why there is no number; empty if there is one."""
+    """Reason why the harness has no number for the task; empty if it has a number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +179,7 @@ class LogRows(Mapping[str, Array]):
         return LogRows(columns, aggregations)
 
     def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
-        """Aggregation of the grades of a task, which must be a mean for several tasks."""
+        """Aggregation of the grades of a task; several tasks require a mean."""
         aggregation = self.aggregations.get((task, scorer), Aggregation())
         if context and aggregation.function != MEAN:
             raise ValueError(

@@ -51,7 +51,7 @@ from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 Check = Callable[[Any, str], Any]
-"""Function of the value and the name of an option that raises if it is invalid."""
+"""Function of the value and the name of an option; raises an error if invalid."""
 
 
 def option(
@@ -171,7 +171,7 @@ class MetricCI(_WithOptions):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
-    """Methods of estimators that return scores; probabilities come from the first."""
+    """Methods of estimators that return scores; the first returns probabilities."""
     _truth: ClassVar[str] = "labels"
     """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
@@ -183,7 +183,7 @@ class MetricCI(_WithOptions):
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
     """Options of variants with a string name, in addition to the defaults."""
     _number: ClassVar[tuple[str, str]]
-    """Kind and example of the number in the name of a metric at a number."""
+    """Kind of the number in the string name of the metric, and an example."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""

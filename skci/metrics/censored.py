@@ -189,10 +189,10 @@ class EventMetricCI(ScoreMetricCI):
     time: float | None = option(default=None, check=check_time)
 
     _of_rows: ClassVar[Callable[..., Functional | Array]]
-    """Functional of rows, or numbers of which it is the mean, if labels are known."""
+    """Functional of rows with known labels, or numbers whose mean is the functional."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
-    """Range of the estimator with a time, if it exceeds that of the measure."""
+    """Range of the estimator with a time, if wider than the range of the measure."""
 
     @property
     def _truth(self) -> str:  # type: ignore[override]

@@ -61,7 +61,10 @@ class FunctionalOfRows(Linearised):
     kinds: Array | None
     """Index of the kind of each unit; None if all units have different kinds."""
     keys: Array | None
-    """Numbers that distinguish units of a kind, (m, keys); None if they are equal."""
+    """Numbers that distinguish units of one kind, (m, keys).
+
+    They are None if units of one kind are identical.
+    """
 
     @cached_property
     def takes_weights(self) -> bool:

@@ -409,7 +409,7 @@ def _usual(name: str) -> str:
 
 def _near(name: str) -> str | None:
     """Most similar name of a metric; None if no name is similar."""
-    # Short names that differ by a letter can mean the opposite: tpr and fpr.
+    # Short names that differ by one letter can be opposites, such as tpr and fpr.
     known_names = [
         known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4
     ]

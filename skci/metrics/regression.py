@@ -806,9 +806,10 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 
 
 class _DevianceCI(RegressionMetricCI):
-    """A metric of Tweedie deviances: variances are proportional to a power of the mean.
+    """A metric of the Tweedie deviance for a power of the mean.
 
-    The power is an option or is fixed by a subclass.
+    The variance of the truth is assumed to be proportional to this power. The power is
+    an option, or is fixed by a subclass.
 
     Parameters
     ----------
@@ -940,7 +941,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """D2 of the deviance; truths are centred at the mean."""
+    """D2 of the deviance, from truths that are centred at the mean."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

@@ -123,7 +123,7 @@ class OrderOfScores(ShareOfPairs):
     n_rows: int
     """Number of all rows, including rows of other labels."""
     n_missed: int = 0
-    """1 if the first score represents missing scores: precision there is 0."""
+    """1 if the first score represents missing scores, whose precision is 0; else 0."""
 
     @cached_property
     def positive(self) -> Array:

@@ -1,9 +1,9 @@
 r"""Measures of predicted survival, as functionals of weights on rows.
 
-Rows are censored at random. Rows with an observed event also represent rows that were
-censored before: they are weighted by the inverse of the probability G of not being
-censored. G is the Kaplan-Meier estimate at the same weights, so that influence values
-include its error.
+Censoring is assumed to be random. Rows with an observed event also represent rows that
+were censored before: the rows with an event are weighted by the inverse of the
+probability G of not being censored. G is the Kaplan-Meier estimate at the weights of
+the rows, so that influence values include the error of G.
 
 References
 ----------
@@ -137,9 +137,9 @@ class Concordance(ShareOfPairs):
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
 
-    over rows i whose event is observed before tau, and rows j with a later event or
-    censoring, or with censoring at the same time: :math:`c_{ij} = 1`. The weight
-    :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
+    over rows i whose event is observed before tau. :math:`c_{ij}` is 1 if the event or
+    censoring of row j is later, or row j is censored at the same time, and 0 otherwise.
+    The weight :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
     """
 
     follow_up: FollowUp
@@ -236,7 +236,7 @@ class CumulativeDynamicAuc(ShareOfPairs):
         {\sum_i p_i w_i \sum_j p_j}
 
     over rows i whose event is observed at or before the time, with weight
-    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond it (Blanche and
+    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond the time (Blanche and
     others, 2013).
     """
 

@@ -21,7 +21,7 @@ class Scores(NamedTuple):
     """Kinds of scores that all models have."""
 
     any: bool = False
-    """Whether models have any scores."""
+    """Whether the models have scores."""
     probabilities: bool = False
     """Whether the scores are probabilities."""
 
