@@ -238,7 +238,10 @@ class AveragePrecision(_Area):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Positive mass, precision, and positive over flagged mass at each score."""
+        """Positive mass and precision at each score, and a ratio of masses.
+
+        The ratio is the positive mass at the score over the mass at or above the score.
+        """
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
         flagged[: self.n_missed] = np.inf

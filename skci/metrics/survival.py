@@ -149,7 +149,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows whose event is the earlier one in some pair."""
+        """Mask of the rows that are the earlier row of at least one pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
