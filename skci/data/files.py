@@ -119,7 +119,7 @@ def batches_of_rows(
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """Array of numbers, or of objects if some values are no numbers."""
+    """Array of numbers, or array of objects if some values are not numbers."""
     is_numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values, dtype=None if is_numeric else object)
 
@@ -182,8 +182,8 @@ def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
 
 
 def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
-    """Values of a column; None if missing."""
-    # Python reads "1_2" as 12, but it may be another label.
+    """Convert the cells of a column to values; missing cells become None."""
+    # Python converts "1_2" to 12, although "1_2" may be a different label.
     for number in () if is_text or "_" in "".join(cells) else (int, float):
         with suppress(ValueError):
             return np.array([*map(number, cells)])

@@ -1,8 +1,8 @@
 """Columns of data frames by name: all rows, or counts of the distinct rows.
 
-Data frames of all libraries are read through narwhals, and mappings of columns without
-it. Rows that are counted are grouped by the library of the frame, and only distinct
-rows and their counts are fetched.
+Data frames of all libraries are read through narwhals; mappings of columns do not need
+narwhals. If distinct rows are sufficient, the library of the frame counts them, and
+only the distinct rows and their counts are fetched.
 """
 
 from __future__ import annotations
@@ -96,10 +96,10 @@ class Frame:
     ) -> dict[str, Any]:
         """Read the columns of each parameter, for metrics of some kinds.
 
-        For metrics of labels, and of scores of rows that are not in memory, only
-        distinct rows are returned, with "counts" as their frequencies. Rows without a
-        subgroup may form a subgroup. Values of the parameters in `missing` may be
-        missing.
+        For metrics of labels, only distinct rows are returned, with their frequencies
+        as "counts". Metrics of scores do the same if the rows are not in memory. Rows
+        without a subgroup may form a subgroup. Values of the parameters in `missing`
+        may be missing.
         """
         if isinstance(self._frame, Mapping):
             if set(kinds) == {"labels"}:
@@ -110,7 +110,7 @@ class Frame:
         if is_missing_named(options.missing):
             missing = [*missing, "by"]
         self._check_present(table, missing, options.by_name, "labels" in kinds)
-        if is_counted:  # engines differ in the order of rows, and sums in rounding
+        if is_counted:  # the order of rows depends on the engine, and affects rounding
             table = _sorted(self._nw, table, list(self._parameters))
         columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
         if is_counted:
@@ -134,7 +134,7 @@ class Frame:
                 self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
             table = frame.select(names)
-            # Numbers in memory are counted as fast by the reader.
+            # For numbers in memory, counting in the library is not faster.
             dtypes = table.schema.values()
             if not limited or all(x.is_numeric() or x == nw.Boolean for x in dtypes):
                 return table, False
@@ -162,7 +162,7 @@ class Frame:
     def _count_batches(
         self, batches: Iterable[Any], names: Sequence[str], limited: bool
     ) -> Any:
-        """Count distinct rows, with at most about twice their number in memory."""
+        """Count distinct rows, of which at most about two copies are in memory."""
         nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
@@ -250,7 +250,7 @@ def check_constant(
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Names of the columns of a parameter, by name if it may have several columns."""
+    """Names of the columns of a parameter, as a mapping if it may have several."""
     is_named = parameter in _BY_NAME
     if value is None or (isinstance(value, str) and not is_named):
         return value
@@ -321,7 +321,7 @@ def _framed(table: Any, names: str | list[str]) -> Any:
         return table.select(names)
     series = table[names]
     if series.is_null().any() and not series.dtype.is_float():
-        # Nulls convert integers to floats, and are other values in Arrow dictionaries.
+        # Nulls would convert integers to floats, or become Arrow dictionary values.
         return np.fromiter(series.to_list(), dtype=object, count=len(series))
     if str(series.dtype) in WIDE_INTEGERS:
         return np.asarray(series.to_list())

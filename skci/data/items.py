@@ -31,16 +31,16 @@ from skci.data.sample import Sample
 UNNAMED = "mean"
 """Name of the metric of grades by an unnamed scorer."""
 MEAN, SHARE, RATIO, PERPLEXITY = "mean", "share", "ratio", "perplexity"
-"""Functions of grades and their sizes: the mean, the ratio of sums, that ratio
-bounded by 0 and 1, and exp of the ratio."""
+"""Functions of grades and their sizes: mean, ratio of sums, ratio between 0 and 1, and
+exp of the ratio."""
 _SIZES = "\0sizes of "
 _GRADES = "grades"
 MISSING = ["error", "drop", "pairwise"]
-"""Options for items without a grade from some model."""
+"""Options for items that lack a grade of some model."""
 
 
 def sizes_of(scorer: str) -> str:
-    """Name of the sizes of the grades by a scorer, which are read like grades."""
+    """Name of the column with the sizes of a scorer's grades, read like grades."""
     return f"{_SIZES}{scorer}"
 
 
@@ -82,7 +82,7 @@ class Items:
     """Mean grades of models on items, NaN if missing, and the sampling of items."""
 
     sample: Sample
-    """Sample whose numbers of a model are the mean grades, with a column per scorer."""
+    """Sample of items; the numbers of a model are its mean grades by each scorer."""
     columns: Sequence[tuple[str, str]]
     """Model and scorer of each column of grades."""
     n_samples: Array
@@ -100,7 +100,7 @@ class GradedSamples:
     models: Sequence[str]
     scorers: Sequence[str]
     column: Array
-    """Index of the model and scorer of each sample in their product."""
+    """Index of each sample's pair of model and scorer, among all pairs."""
     item: Array
     """Item index of each sample."""
     grades: Array
@@ -108,7 +108,7 @@ class GradedSamples:
     rows: RowOptions
     alignment: Alignment
     names: Array | None = None
-    """Name of each item, if they have names."""
+    """Name of each item, if items have names."""
 
     @classmethod
     def of_arrays(
@@ -117,9 +117,9 @@ class GradedSamples:
         """Read arrays of shape (n_items,) for each scorer of each model.
 
         With `several` samples of an item, the shape may also be (n_items, n_samples).
-        In data frames, `item` is the column of item names. Without `item`, the names
-        are taken from a named index. Rows of models are reordered to the items of the
-        first model.
+        In data frames, `item` is the column of item names, which defaults to a named
+        index. The rows of all models are sorted in the order of the items of the first
+        model.
         """
         if isinstance(grades, list | tuple) and len(shape_of(grades)) == 2:
             n_rows, n_columns = shape_of(grades)
@@ -260,7 +260,7 @@ class GradedSamples:
 
     def check_range(self, bounds: Sequence[tuple[float, float]]) -> None:
         """Check that grades are within the bounds of their scorer."""
-        # Squares of contrasts of grades must be in the range of floats.
+        # The squares of differences between grades must not exceed the range of floats.
         low, high = np.clip(bounds, -LARGEST, LARGEST).T
         scorer = self.column % len(self.scorers)
         outside = (self.grades < low[scorer]) | (self.grades > high[scorer])
@@ -319,7 +319,7 @@ class GradedSamples:
     ) -> tuple[Array, str]:
         """Mask of the items to keep, (n,), and a description of missing grades.
 
-        `columns` is a mask of the columns that contain grades, not sizes.
+        `columns` is a mask of the columns that contain grades instead of sizes.
         """
         has_grade = has_grade[columns]
         n_missing, n = (~has_grade).sum(), self.n_items
@@ -372,7 +372,7 @@ class GradedSamples:
         n_samples = np.bincount(cell, minlength=size)
         divisor = np.maximum(n_samples, 1)
         means = np.bincount(cell, grades, size) / divisor
-        # A second pass, so that the mean of equal samples is exact to the last bit.
+        # A second pass makes the mean of equal samples exact to the last bit.
         means += np.bincount(cell, grades - means[cell], size) / divisor
         squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
         return means.reshape(shape), n_samples.reshape(shape), squares.reshape(shape)
@@ -381,7 +381,7 @@ class GradedSamples:
 def _items_of(
     values: Any, by_scorer: dict[str, Any], item: Any, name: str
 ) -> Array | None:
-    """Names of the items of rows, from a column of the grades or from an index."""
+    """Name of the item of each row, from a column of the grades or from an index."""
     if item is None:
         index: Any = getattr(values, "index", None)
         is_named = getattr(index, "name", None) is not None and index.is_unique
@@ -401,7 +401,7 @@ def _items_of(
 
 
 def parameter_name(model: str, scorer: str = UNNAMED) -> str:
-    """Name of the grades of a model by a scorer in messages, as passed."""
+    """Name, in messages, of the argument with the grades of a model by a scorer."""
     model_key = "" if model == _GRADES else f"[{model!r}]"
     return _GRADES + model_key + ("" if scorer == UNNAMED else f"[{scorer!r}]")
 

@@ -35,7 +35,10 @@ _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
 _BLOCK = 1 << 12  # rows searched for another label at a time
 _CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
 _DENSE_COLUMNS = 16
-"""Maximum number of columns with a table of outcomes; more are packed and sorted."""
+"""Maximum number of columns whose outcomes are counted in a table.
+
+The outcomes of more columns are packed into words and sorted.
+"""
 _WORD = np.dtype(">u8")
 
 NUMBERS_HINT = (
@@ -54,7 +57,8 @@ def distinct_labels(
 ) -> tuple[list[Any], Array]:
     """Distinct labels of a column, checked, and the label index of each row.
 
-    `hint` is for numbers, and `kept` is the index of the rows in the column.
+    `hint` is shown in the error for continuous numbers, and `kept` is the index of the
+    rows in the column.
     """
     try:
         distinct, positions = factorise(column)
@@ -108,7 +112,7 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
 def encode(
     labels: Iterable[Any], positions: Array, vocabulary: Vocabulary, abstain: Any
 ) -> Array:
-    """Encode the labels of a column; no answer has the last code."""
+    """Encode the labels of a column; the last code represents no answer."""
     code = {label: k for k, label in enumerate(vocabulary.labels) if label is not None}
     if abstain is not None:
         code[abstain] = len(vocabulary.labels)
@@ -121,8 +125,8 @@ def guess_two_labels(
 ) -> tuple[Any, Any] | None:
     """Guess the negative and the positive label of columns with one plain dtype.
 
-    The negative label is the first other entry, or None. Later entries are not checked.
-    Returns None if the labels are not plain.
+    The negative label is the first entry that differs from the positive label, or None.
+    Later entries are not checked. Returns None if the labels are not plain.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -154,7 +158,7 @@ def guess_two_labels(
 
 
 def label_or_1(pos_label: Any) -> Any:
-    """Check the type of a positive label; defaults to 1, as in scikit-learn."""
+    """Check the type of a positive label, which defaults to 1 as in scikit-learn."""
     return 1 if pos_label is None else check_label(pos_label, "pos_label")
 
 
@@ -322,8 +326,8 @@ def count_two_labels(
 
     Returns the distinct outcomes in lexicographic order, as a bool array (m, columns)
     in which True is positive, and their counts (m,). Returns None if some entry is
-    neither label: counting replaces checking. `negative` is None if only one label is
-    known.
+    neither label, so that the entries need not be checked before. `negative` is None if
+    only one label is known.
     """
     n, n_columns = len(columns[0]), len(columns)
     dense = n_columns <= _DENSE_COLUMNS
@@ -368,7 +372,7 @@ def encode_two_labels(
 def _encode(
     columns: Sequence[Array], positive: Any, negative: Any, codes: Array
 ) -> bool:
-    """Write masks of positive entries; return whether all others are negative."""
+    """Write masks of positive entries, and check that other entries are negative."""
     zero_and_one = {positive, negative} == {0, 1}
     for column, is_positive in zip(columns, codes, strict=True):
         kind = column.dtype.kind
@@ -379,7 +383,7 @@ def _encode(
             if positive:
                 np.logical_not(is_positive, out=is_positive)
         elif kind in "iu" and zero_and_one:
-            # This is the fastest pass over memory; the next pass finds the data in
+            # This pass over memory is the fastest; the next pass finds the data in the
             # cache.
             if int(np.bitwise_or.reduce(column)) not in (0, 1):
                 return False

@@ -1,11 +1,11 @@
 r"""Samples of a few rows with the moments of many rows, for functions of means.
 
 The influence value of a smooth function of weighted means is linear in the columns
-:math:`x_i` of a row. Its value and variance are therefore determined by the weights
-:math:`w_i`, their squares, and the sums :math:`\sum w_i x_i`,
-:math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`; with clusters, by totals of
-clusters. A row at the mean, and pairs of rows on either side of it, have the same sums
-(Julier and Uhlmann, 2004).
+:math:`x_i` of a row. The value and variance of the function are therefore determined by
+the weights :math:`w_i`, their squares, and the sums :math:`\sum w_i x_i`,
+:math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`. With clusters, the totals
+of clusters determine them. A few rows can have the same sums: one row at the mean, and
+pairs of rows on either side of the mean (Julier and Uhlmann, 2004).
 
 References
 ----------
@@ -39,7 +39,7 @@ _NOTHING = 2.0**-100  # share of the weight for rows of negligible weight
 
 
 class Variable(NamedTuple):
-    """A number of each row: a loss of a model, or another number for a measure."""
+    """Name of a number of each row, such as a loss of a model."""
 
     name: str
     model: str = ""
@@ -47,11 +47,11 @@ class Variable(NamedTuple):
 
 
 Monomial = tuple[Variable, ...]
-"""A variable, or a product of two variables, each minus its origin."""
+"""A variable minus its origin, or the product of two such differences."""
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Distinct variables of some monomials, followed by distinct products."""
+    """Distinct variables in some monomials, followed by the distinct products."""
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
     return tuple(dict.fromkeys(single + ordered))
@@ -78,10 +78,11 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Columns of rows; with weights, variables are centred at their means.
+        """Compute the columns of rows from their variables.
 
-        A variable that varies by less than its rounding error is treated as constant.
-        The rounding error is relative to `sizes`, or to the values by default.
+        With weights, variables are centred at their means. A variable that varies by
+        less than its rounding error is treated as constant. The rounding error is
+        relative to `sizes`, or to the values by default.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -109,7 +110,7 @@ class Means:
         monomials: Sequence[Monomial],
         centred: Collection[str] = (),
     ) -> FunctionOfMeans:
-        """Function of the means of columns; means of `centred` variables are 0."""
+        """Function of the means of columns; `centred` variables have the mean 0."""
         origins, units, features = [], [], []
         for monomial in monomials:
             absolute = len(monomial) == 1 and monomial[0].name not in centred
@@ -137,10 +138,11 @@ class Means:
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Concatenate the columns of two samples; the other has a share of the weight.
+        """Concatenate the columns of two samples.
 
-        The new origins are the means of both samples. Origins of constant variables may
-        differ by rounding.
+        `share` is the share of the other sample in the total weight. The new origins
+        are the means over both samples. Origins of constant variables may differ by
+        rounding.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
@@ -188,9 +190,9 @@ def _at_means(
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     """Columns, weights and design of a few rows with the moments of many rows.
 
-    There is a row at the mean of each cluster, or of all rows, and pairs of rows on
-    either side of a mean. For independent rows of unequal weights, additional rows with
-    negligible weight have the moments of the squared weights.
+    For each cluster, or for all rows, there is a row at the mean. Pairs of rows are on
+    either side of a mean. For independent rows with unequal weights, additional rows of
+    negligible weight reproduce the sums over squared weights.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -234,7 +236,8 @@ def _around(
 ) -> tuple[Array, Array]:
     """Columns and weights of a few rows with the mean and products of many rows.
 
-    One row is at the mean, and pairs are on either side along the axes of the products.
+    One row is at the mean. Pairs of rows are on either side of the mean, along the
+    principal axes of the products.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -321,7 +324,11 @@ class MomentSample(Sample):
         labelled: Iterable[str],
         *others: Iterable[str],
     ) -> MomentSample:
-        """Sample of rows with moments; `labelled` and `others` are models by kind."""
+        """Sample of rows with moments.
+
+        `labelled` are the models with predicted labels, and `others` are models with
+        other kinds of predictions.
+        """
         none = np.zeros((0, len(vocabulary.targets)))
         scores, numbers, items = others
         return cls(

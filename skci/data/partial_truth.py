@@ -47,7 +47,7 @@ class Columns:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Number of rows, and of labelled rows."""
+        """Number of all rows, and number of labelled rows."""
         return len(self.labelled), int(self.labelled.sum())
 
 
@@ -57,7 +57,7 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """A subgroup, or all rows: codes of labelled rows and of all rows."""
+    """Codes of the labelled rows and of all rows, in a subgroup or in the sample."""
 
     subgroup: _Subgroup
     labelled: frozenset[int]
@@ -65,12 +65,12 @@ class Part:
 
     @property
     def codes(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Codes of the labelled rows, and of all rows."""
+        """Codes of the labelled rows, and codes of all rows."""
         return self.labelled, self.every
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Both codes, and their union if it differs from them."""
+        """Codes of labelled rows, codes of all rows, and their union if it differs."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 
@@ -84,7 +84,10 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Parts of subgroups split by `parted`; `disjoint` if labelled rows are copies."""
+    """Parts of subgroups that were split by `parted`.
+
+    `disjoint` is true if labelled rows are copies of other rows.
+    """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
     parts = []
@@ -99,7 +102,7 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 
 
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
-    """Parts with labelled rows for each subgroup; subgroups without labels are errors.
+    """Parts of the subgroups, each checked to have labelled rows.
 
     `disjoint` is true if labelled rows are copies of other rows.
     """
@@ -120,7 +123,7 @@ def are_labelled(sample: Sample) -> Array:
 
 
 def sizes_of(sample: Sample) -> tuple[int, int]:
-    """Number of rows, and of labelled rows."""
+    """Number of all rows, and number of labelled rows."""
     return sample.rows.n_samples, sample.rows.n_rows(are_labelled(sample))
 
 
@@ -198,17 +201,18 @@ def proxy_name(name: str) -> str:
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns by name; empty for None."""
+    """Columns of a parameter by name; no columns for None."""
     return {} if values is None else named_columns(values, parameter, name)
 
 
 def _filled(
     y_true: Any, columns: Mapping[str, Any], by_prediction: bool
 ) -> tuple[Array, Array]:
-    """Truth with missing labels filled, and a mask of the labelled rows.
+    """Fill missing labels of the truth, and return a mask of the labelled rows.
 
-    Missing labels are replaced by any label of the truth. With labelling by prediction,
-    or without labels, they are replaced by the first of `columns`, which are checked.
+    Missing labels are replaced by an arbitrary label of the truth. If labelling depends
+    on predictions, or no row is labelled, they are replaced by the labels in the first
+    of `columns`. These columns are checked.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:

@@ -104,18 +104,18 @@ def check_both_labels(sample: Sample) -> None:
 
 @dataclass(frozen=True)
 class RequiredData:
-    """Data that metrics require: kinds of predictions, and labels."""
+    """Data that metrics require, such as the kinds of predictions."""
 
     kinds: frozenset[str] = frozenset({"labels"})
     """Subset of "labels", "scores", "numbers" and "items"."""
     several: bool = True
     """Whether several targets or more than two labels are accepted."""
     pos_label: Any = None
-    """Positive label of two; 1 if None."""
+    """Positive one of two labels; None means 1."""
     infer_pos_label: bool = False
     """Whether each label may be positive if `pos_label` is None."""
     require_pos_label: bool = False
-    """Whether a single column of scores for strings still needs a positive label."""
+    """Whether a single column of scores for string labels requires `pos_label`."""
     labels: tuple[Any, ...] = ()
     """Labels that need not occur in the data."""
     abstain: Any = None
@@ -200,7 +200,7 @@ class Reader:
         return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
-        """Copy of the reader with more labels, which need not occur."""
+        """Copy of the reader with more labels, which need not occur in the data."""
         wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
         if pos_label is not None:
             wanted = replace(wanted, pos_label=pos_label)
@@ -234,7 +234,8 @@ class Reader:
     ) -> Sample:
         """Read labels, numbers, items and scores of each model.
 
-        Units of the sample are rows if `by_rows`, and may be outcomes otherwise.
+        If `by_rows` is true, the units of the sample are rows. Otherwise they may be
+        distinct outcomes.
         """
         y_pred, y_score = y_pred or {}, y_score or {}
         if y_score:
@@ -320,7 +321,7 @@ class Reader:
     def _order(
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
     ) -> Any:
-        """Index of the columns of scores in the order of the classes."""
+        """Indices that sort columns of scores into the order of the classes."""
         known_classes = [label for label in classes if label is not None]
         order = label_order(values, known_classes, name, positive)
         if order is not None:
@@ -381,10 +382,10 @@ class Reader:
     def _two_plain_labels(
         self, columns: list[Array], models: Iterable[str], by_rows: bool
     ) -> Sample | None:
-        """Read columns of two labels with one plain dtype; None if they have others.
+        """Read columns of two labels with one plain dtype.
 
-        Counting replaces checking: if each entry is one of the two labels, no further
-        check is needed. Most data are read this way.
+        Returns None for other columns. The counts show whether each entry is one of the
+        two labels, so that no other check is needed. Most data are read this way.
         """
         requirements = self.wanted
         if requirements.abstain is not None:
@@ -410,7 +411,7 @@ class Reader:
             return None
         codes = result[0] if count else result
         if is_symmetric and (codes.all() or not codes.any()):
-            return None  # the other label was only a guess
+            return None  # the guess of the negative label was wrong
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
             return self.rows.sample(result, vocabulary, [*models], by_rows)
@@ -420,7 +421,7 @@ class Reader:
         return Sample(counted_rows, design, vocabulary, codes, tuple(models))
 
     def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
-        """Order the labels of some columns and those that need not occur."""
+        """Order the labels of some columns and other labels, which need not occur."""
         requirements = self.wanted
         if requirements.abstain is not None and requirements.abstain in observed[0]:
             raise ValueError(
@@ -513,10 +514,10 @@ class Reader:
     def _read_numbers(
         self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Read numbers, or scores for relevances, in columns of the shape of the truth.
+        """Read numbers, or scores of documents with a true relevance.
 
-        For survival, numbers are probabilities in any number of columns, and scores are
-        one column of risks.
+        The columns have the shape of the truth. For survival, numbers are probabilities
+        in any number of columns, and scores are a single column of risks.
         """
         n, selected, kinds = len(self.y), self.rows.kept, self.wanted.kinds
         is_survival = self.wanted.truth == "survival"

@@ -1,7 +1,7 @@
-"""Columns that are not in memory: arrays on devices, or in the blocks of Dask.
+"""Columns that are not in memory: arrays on devices, and Dask arrays in blocks.
 
-Arrays on devices are counted there through the array API, or copied to the host. Blocks
-of rows are read separately, and their samples added.
+Arrays on devices are copied to the host, or counted on the device through the array
+API. Blocks of rows are read separately, and the samples of all blocks are added.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from skci.inference.parameter import DEFAULT_MODEL
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
 """Default name of a single column, for parameters with several named columns."""
 _HOST = 1  # kDLCPU of DLPack
-_MAX_CODES = 2**31  # maximum number of joint outcomes that any integers can number
+_MAX_CODES = 2**31  # maximum number of joint outcomes, which integer codes represent
 
 
 _Key = tuple[str, str | None]
@@ -40,7 +40,7 @@ _Key = tuple[str, str | None]
 
 
 def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
-    """Columns that are used, by parameter and name."""
+    """Flatten columns to a mapping by parameter and name, without unused columns."""
     by_key: dict[_Key, Any] = {}
     for parameter, values in columns.items():
         if values is not None and parameter in _DEFAULT_NAMES:
@@ -52,7 +52,7 @@ def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
 
 
 def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
-    """Columns of each parameter, by name if it may have several columns."""
+    """Columns of each parameter, as a mapping by name if it may have several."""
     by_parameter: dict[str, Any] = {}
     for (parameter, name), values in columns.items():
         if name is None:
@@ -122,7 +122,8 @@ def _count(
 ) -> tuple[dict[_Key, Array] | None, Array | None]:
     """Count the distinct rows of columns on a device.
 
-    Returns None if there are too many, or if the library does not support it.
+    Returns None if there are too many distinct rows, or if the array library does not
+    support counting.
     """
     first = next(iter(columns.values()))
     try:
@@ -221,7 +222,11 @@ def read_blocks(
 def _read_block(
     read: Callable[..., Sample], k: int, columns: dict[str, Any]
 ) -> Sample | AllZeroError | None:
-    """Read a block; None without rows, the error if all rows have weight zero."""
+    """Read the sample of a block of rows.
+
+    Returns None for a block without rows. If all rows have weight zero, the error is
+    returned instead of raised.
+    """
     if not len(next(iter(columns.values()))):
         return None
     with task(f"block {k}"):
@@ -236,7 +241,7 @@ def _is_in_blocks(values: Any) -> bool:
 
 
 def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
-    """Cut an array into blocks with given numbers of rows; NaN for unknown numbers.
+    """Cut an array into blocks with given numbers of rows, which may be unknown (NaN).
 
     Each block has all columns.
     """

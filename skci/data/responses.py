@@ -38,7 +38,7 @@ class ResponseMethods(NamedTuple):
     """Responses required of estimators."""
 
     reads: Collection[str]
-    """Kinds read by metrics: scores require scoring, other kinds prediction."""
+    """Kinds that metrics read; "scores" require scores, other kinds predictions."""
     scored: tuple[Any, ...]
     """Labels for which rows are scored."""
     methods: Sequence[str]
@@ -54,10 +54,10 @@ def respond(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Predict labels or numbers of X, and score it, in parallel.
 
-    Returns predictions and scores by the name of the estimator; empty if they are not
-    read. Threads are the default, because scikit-learn releases the interpreter in
-    predictions, and neither X nor the estimators are copied. ``joblib.parallel_config``
-    overrides it.
+    Returns predictions and scores by the name of the estimator; a mapping is empty if
+    the metrics do not read it. Threads are the default: scikit-learn releases the
+    interpreter lock in predictions, and neither X nor the estimators are copied.
+    ``joblib.parallel_config`` overrides this default.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -88,17 +88,20 @@ def respond_to_each(
 def _respond(
     name: str, estimator: Any, X: Any, request: ResponseMethods, verbose: int | None
 ) -> tuple[str, tuple[Any, Any]]:
-    """Name and responses of an estimator; processes find this function by name."""
+    """Name and responses of an estimator.
+
+    The function is defined in the module, so that processes can import it.
+    """
     with task(name, "predicted" * bool(verbose)):
         return name, response(estimator, X, request)
 
 
 def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
-    """Predict labels or numbers of X, and score it; None if not read."""
+    """Predict labels or numbers of X, and scores; None for unread responses."""
     labels = scores = None
     if set(request.reads) != {"scores"}:
         labels = _check_rows(estimator.predict(X), "predict", X)
-        # The rows are those of X, with any index.
+        # The response has the rows of X, regardless of its index.
         labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
     if "scores" in request.reads:
         scores = scores_of(estimator, X, request.scored, request.methods)
@@ -153,10 +156,10 @@ def scores_of(
 ) -> Any:
     """Score rows for a label, or for several labels with a column each.
 
-    The first of the `methods` that the estimator has is used. A label unknown to the
-    estimator has probability 0, but no value of a decision function. Targets are passed
-    as labels, by position; estimators may return probabilities of 0 and 1 for each
-    target.
+    The first available method in `methods` is used. A label unknown to the estimator
+    has probability 0, but no value of a decision function. Several targets are passed
+    as labels, which are the positions of the targets. Estimators may return the
+    probabilities of 0 and 1 for each target.
     """
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:

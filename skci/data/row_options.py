@@ -1,4 +1,4 @@
-"""Sampling of rows: weights, frequencies, clusters, subgroups and a design."""
+"""Options for the sampling of rows, such as weights, clusters and a design."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether rows with equal values cannot be merged into counts."""
+        """Whether separate rows are needed instead of counts of equal rows."""
         counts_suffice = isinstance(self.design, Strata | Prevalence | None)
         return self.query is not None or not counts_suffice
 
@@ -182,7 +182,7 @@ class RowOptions:
         column: Callable[..., Array],
         named: Callable[..., tuple[Array, Array]],
     ) -> ValidatedRowOptions:
-        """Check the design and the options that it excludes."""
+        """Apply the design to rows, and check that no excluded option is passed."""
         design, title = self.design, f"design={type(self.design).__name__}"
         exclusive = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
@@ -278,7 +278,7 @@ class RowOptions:
 
 
 def _lacks(design: Any, name: str) -> bool:
-    """Whether an object lacks an attribute; attributes that raise errors exist."""
+    """Whether an object lacks an attribute; attributes that raise an error exist."""
     missing = object()
     static = inspect.getattr_static(design, name, missing)
     return static is missing and not hasattr(design, name)
@@ -349,7 +349,10 @@ class ValidatedRowOptions:
         by_rows: bool = False,
         **predictions: Any,
     ) -> Sample:
-        """Sample with label codes of the rows; units are outcomes unless `by_rows`."""
+        """Sample with the label codes of the rows.
+
+        Units are rows if `by_rows` is true, and distinct outcomes otherwise.
+        """
         rows, share_covariance = self, None
         if isinstance(self.design, Prevalence):
             rows = self._at_prevalence(codes, vocabulary)
@@ -386,7 +389,7 @@ class ValidatedRowOptions:
     def sample_without_labels(
         self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
     ) -> Sample:
-        """Sample by rows without labels."""
+        """Sample without labels, in which each row is a unit."""
         n_rows = len(np.arange(self.n)[self.kept])
         codes = np.zeros((n_rows, 0), dtype=bool)
         return self.sample(codes, vocabulary, by_rows=True, **predictions)
@@ -412,7 +415,7 @@ class ValidatedRowOptions:
     def _at_prevalence(
         self, codes: Array, vocabulary: Vocabulary
     ) -> ValidatedRowOptions:
-        """Weight rows of two labels, which are strata, to the prevalence."""
+        """Weight the rows to a prevalence; the two labels are strata."""
         if not codes.shape[1]:
             raise ValueError(
                 "design=Prevalence needs a positive label; numbers, times, items and "
@@ -436,7 +439,7 @@ class ValidatedRowOptions:
 
 
 def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
-    """True label of each stratum as a code, if strata are defined by the label."""
+    """Code of the true label of each stratum, if strata are defined by the label."""
     if truth is None or len(np.unique(truth)) < 2:
         return None
     labels = distinct_rows(np.column_stack([strata, truth]))[0]
@@ -449,13 +452,13 @@ def _as_names(values: Any, name: str) -> Array:
 
 
 def _may_be_missing(values: Array) -> bool:
-    """Whether values may be missing or infinite; objects may always be."""
+    """Whether values may be missing or infinite; any object may be missing."""
     kind = values.dtype.kind
     return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
 
 
 def _without_missing(values: Any, name: str) -> Array:
-    """Values of a design in one dimension, checked to be present."""
+    """Convert values of a design to one dimension, and check that none is missing."""
     column = _as_names(values, name)
     if _may_be_missing(column):
         error_prefix = f"{name} must have a value in every row"
@@ -487,7 +490,7 @@ def _check_weights(weights: Array, counts: Array | None) -> Array:
 
 
 def is_missing_named(missing: str) -> bool:
-    """Whether rows without a subgroup form a subgroup; otherwise they are an error."""
+    """Whether rows without a subgroup form a subgroup instead of raising an error."""
     check_choice(missing, ("error", "group"), "missing")
     return missing == "group"
 
@@ -514,7 +517,7 @@ def distinct_names(
 ) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the name index of each row.
 
-    With missing="group" all missing names are one name.
+    With missing="group", all missing names are replaced by the same name.
     """
     try:
         names, positions = factorise(column)

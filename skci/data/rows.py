@@ -38,7 +38,7 @@ _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array with "
     "two fields, as in scikit-survival, or two columns, the event first"
 )
-_MAX_NAMES = 5  # maximum number of rows in a message
+_MAX_NAMES = 5  # maximum number of rows named in a message
 RUNS_HINT = (
     "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
 )
@@ -62,7 +62,7 @@ def parameter_name(model: str, parameter: str = "y_pred") -> str:
 def as_column(
     values: Any, name: str, several: str = "several targets need averages, as f1_macro"
 ) -> Array:
-    """Array of labels with one dimension; `several` is a hint for more columns."""
+    """Array of labels with one dimension; `several` is the hint for several columns."""
     requirement = "a one-dimensional array of labels"
     check_no_tags(values, name)
     column = as_array(values, name, requirement)
@@ -88,7 +88,7 @@ def as_column(
 
 
 def check_no_tags(values: Any, name: str) -> None:
-    """Check that rows are not tags, that is lists of texts or sets."""
+    """Check that no row has tags: a list of texts, or a set."""
     if isinstance(values, np.ndarray):
         return
     first = values[0] if isinstance(values, list | tuple) and values else None
@@ -141,8 +141,8 @@ def check_present(
 ) -> None:
     """Check that no value is missing or infinite.
 
-    With `positions`, the index of each row's value, the error names the first row. The
-    hint is for a missing value.
+    `positions` are the index of the value of each row; with them, the error names the
+    first row. The hint is shown for a missing value.
     """
     for k, value in enumerate(values):
         if is_missing(value):
@@ -171,9 +171,9 @@ def check_numbers(
     hint: str = "",
     missing: bool = False,
 ) -> Array:
-    """Check finite numbers: one for each of n rows, or any number if n is None.
+    """Check finite numbers of n rows; None accepts any number of rows.
 
-    The hint is for several columns. With `missing`, numbers may be missing.
+    The hint is shown for several columns. If `missing` is true, numbers may be missing.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -191,7 +191,7 @@ def check_numbers(
 
 
 def check_thresholds(values: Any, name: str = "thresholds") -> Array:
-    """Check thresholds, which must have distinct names of six digits in a report."""
+    """Check thresholds, which must differ when printed with six digits."""
     thresholds = check_numbers(values, name)
     names = [f"{threshold:g}" for threshold in thresholds]
     if len(set(names)) < len(names):
@@ -200,9 +200,9 @@ def check_thresholds(values: Any, name: str = "thresholds") -> Array:
 
 
 def check_columns(values: Any, name: str, missing: bool = False) -> Array:
-    """Check finite numbers in one or several columns; returns shape (n, columns).
+    """Check finite numbers in one or several columns, and return a matrix of columns.
 
-    With `missing`, numbers may be missing.
+    If `missing` is true, numbers may be missing.
     """
     numbers = as_numbers(values, name, missing=missing)
     columns = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
@@ -229,12 +229,11 @@ def quantile_levels(values: Any) -> dict[float, Any]:
 
 
 def as_items(values: Any, name: str) -> Array:
-    """Return an array of the items of rows, (n, ...), each unchanged.
+    """Return an array of the items of rows, (n, ...), without changing the items.
 
     The rows of an array or a data frame are kept. The entries of any other sequence
-    become objects, such as strings, lists, arrays or mappings.
-    Quantiles by level become records, whose fields are named after the levels in
-    ascending order.
+    become objects, such as strings, lists, arrays or mappings. Quantiles by level
+    become records, whose fields are named after the levels in ascending order.
     """
     if levels := quantile_levels(values):
         columns = {
@@ -294,7 +293,8 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
 def warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
     """Warn if scores look like predicted labels.
 
-    Floats do not count: trees and nearest neighbours may return only 0 and 1.
+    Floats raise no warning, because the scores of trees and nearest neighbours may all
+    be 0 or 1.
     """
     column = as_array(values, name, "an array of numbers")
     if column.dtype.kind not in "biu" or len(column) < _MANY_ROWS:
@@ -347,7 +347,7 @@ def clip_to_unit(
 ) -> Array:
     """Check numbers between 0 and 1; excesses due to rounding are clipped.
 
-    The rounding error is that of the dtype, or of single precision if that is larger.
+    The rounding error is at least the rounding error of single precision.
     """
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
@@ -393,9 +393,9 @@ class Alignment:
     ) -> None:
         """Check that labels do not disagree with the labels of an earlier object.
 
-        Column labels may be different, but not in another order. A default index (0, 1,
-        ...) agrees with any index that is not a range, as for predictions of part of a
-        split.
+        Two objects may have different column labels, but not the same labels in another
+        order. A default index (0, 1, ...) agrees with any index that is not a range,
+        such as the index of a test set after a random split.
         """
         if type(values) is np.ndarray:
             return
@@ -476,18 +476,18 @@ def check_time(time: Any, name: str = "time") -> float:
 def event_by(y_true: Any, time: float) -> Array:
     """Convert survival times to labels: whether each row has had its event by a time.
 
-    The labels are for metrics of labels and scores. They are known only for rows that
-    are not censored before the time. Leaving out censored rows would bias the
-    estimates, so that any such row is an error. Metrics of survival, such as
-    :class:`~skci.CumulativeDynamicAucCI`, and net benefit and calibration by a time,
-    such as ``NetBenefitCI(0.2, time=365)``, account for censored rows.
+    The labels are for metrics of labels and scores. The label of a row that is censored
+    before the time is unknown. Leaving out such rows would bias the estimates, so that
+    any such row is an error. Some metrics account for censored rows: metrics of
+    survival, such as :class:`~skci.CumulativeDynamicAucCI`, and net benefit and
+    calibration by a time, such as ``NetBenefitCI(0.2, time=365)``.
 
     Parameters
     ----------
     y_true : structured array with two fields, or array-like of shape (n_samples, 2)
         Event, 0 or 1, and time of each row.
     time : float
-        Time, above 0. A row that is censored at this time has no event by it.
+        Time, above 0. A row that is censored at this time has the label 0.
 
     Returns
     -------

@@ -31,9 +31,9 @@ class Runs:
     r"""Outputs of several runs of one model on the same rows.
 
     Runs are training seeds, readers, judges or prompts: anything that would change if
-    the evaluation were repeated. The estimate of a metric is the mean of its values
-    over all runs. Its standard error accounts for the sampling of rows and of runs,
-    which are crossed.
+    the evaluation were repeated. The estimate of a metric is its mean over all runs.
+    The standard error accounts for the sampling of rows and the sampling of runs, which
+    are crossed.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Runs:
 
     See Also
     --------
-    skci.joint_report : Accepts it instead of the predictions or scores of a model.
+    skci.joint_report : Accepts runs instead of the predictions or scores of a model.
 
     Notes
     -----
@@ -73,9 +73,9 @@ class Runs:
         V_\text{runs} = \frac{\sum_s (T_s - T)^2}{S (S - 1)}, \quad
         V_\text{both} = \frac{\sum_s \operatorname{Var}(L_s - \bar L)}{S (S - 1)}
 
-    with the variance of the design of the rows. It is at least each of the first two
-    terms. For two tests read by the same readers it is the variance of Obuchowski and
-    Rockette [1]_.
+    where Var is the variance under the sampling design of the rows. V is at least
+    :math:`V_\text{rows}` and at least :math:`V_\text{runs}`. For two tests read by the
+    same readers, V is the variance of Obuchowski and Rockette [1]_.
 
     The share of :math:`V_\text{runs}` in the variance has a t quantile with S - 1
     degrees of freedom, so that intervals from few runs are wide. If runs differ little,
@@ -120,7 +120,7 @@ class Runs:
                 f"{type(predictions).__name__}"
             )
         else:
-            # An array with a column for each run is common, and would be misread.
+            # Users may pass an array with a column, instead of a row, for each run.
             shape: Any = getattr(predictions, "shape", ())
             if len(shape) > 1 and shape[0] > shape[1]:
                 swap = "array.T" if len(shape) == 2 else "array.swapaxes(0, 1)"
@@ -162,9 +162,9 @@ class Runs:
     ) -> Bunch:
         """Convert a table of reads to arguments of `joint_report`.
 
-        The table has a row for each model, run and case. A case that was read several
-        times is not several independent cases. The result has the truth of each case
-        once, and the reads of each run in the order of the cases.
+        The table has a row for each model, run and case. Repeated reads of a case are
+        not independent cases. The result contains the truth of each case once, and the
+        reads of each run in the order of the cases.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class RunsOfModels:
     """Assignment of columns of predictions to runs of models."""
 
     models: Mapping[str, tuple[str, str | None]]
-    """Model and name of the run by column; None for the only run of a model."""
+    """Model and run of each column; the only run of a model is None."""
     paired: bool
     degrees_of_freedom: str
 
@@ -325,9 +325,9 @@ def split_runs(
 ) -> tuple[list[Any], RunsOfModels | None]:
     """Convert runs to columns, in the predictions passed as some parameters.
 
-    Returns the converted predictions and the assignment of columns to runs; or the
-    predictions unchanged and None, if no model has several runs. `unnamed` is the name
-    of an unnamed model, and `y_true` the truth if it is known.
+    Returns the converted predictions and the assignment of columns to runs. If no model
+    has several runs, returns the predictions unchanged and None. `unnamed` is the name
+    of an unnamed model, and `y_true` is the truth if it is known.
     """
     if not any(map(_holds_runs, predictions.values())):
         return list(predictions.values()), None
@@ -386,7 +386,10 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Names of model and run of each row; with a single model, `model` is None."""
+    """Name of the run of each row, and the assignment of these names to models.
+
+    With a single model, `model` is None.
+    """
     pairs, row = _pairs_of_runs(model, run, paired, "grades")
     titles = [run_name(*pair) for pair in pairs]
     check_distinct(titles, "run")
@@ -435,8 +438,8 @@ def _read_long(
 ) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, Any]]]]:
     """Read a long table by the names of its columns, in ascending order of cases.
 
-    `keys` are "case", "run" and "model", `case_columns` have a value for each case,
-    such as "y_true", and `read_columns` a value for each read. Returns the columns of
+    `keys` are "case", "run" and "model". `case_columns`, such as "y_true", have a value
+    for each case, and `read_columns` have a value for each read. Returns the columns of
     cases that are used, and the columns of reads by parameter, model and run.
     """
     check_choice(missing, ("error", "drop-cases"), "missing")

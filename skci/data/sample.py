@@ -30,9 +30,9 @@ KINDS = ("labels", "scores", "numbers", "items")
 class Vocabulary:
     """Mapping from integer codes to labels.
 
-    With two labels the negative one comes first; None is a label that is not known yet.
-    Multilabel targets have the labels 0 and 1. If models may abstain, the last code
-    means no answer.
+    With two labels, the negative label comes first; None is a label that is not known
+    yet. Multilabel targets have the labels 0 and 1. If models may abstain, the last
+    code means no answer.
     """
 
     labels: tuple[Any, ...] = (0, 1)
@@ -51,11 +51,11 @@ class Vocabulary:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """Classes that averages use: targets, or the labels of a single target."""
+        """Classes of averages: the targets, or the labels of a single target."""
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
-        """Positive label to show in reports; None for 1 of 0 and 1."""
+        """Positive label to show in reports; None if the labels are 0 and 1."""
         label = self.labels[code]
         if self.labels == (0, 1) and label == 1:
             return None
@@ -69,7 +69,7 @@ class Vocabulary:
         return np.dtype(bool) if two else np.min_scalar_type(len(self.labels))
 
     def union(self, other: Vocabulary) -> Vocabulary:
-        """Return the vocabulary that covers the data of both samples."""
+        """Return a vocabulary with the labels of both vocabularies."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
                 "samples can only be added with the same targets and abstention, "
@@ -88,7 +88,7 @@ class Vocabulary:
         return replace(self, labels=(*[None] * (2 - len(labels)), *sorted(labels)))
 
     def recode(self, codes: Array, union: Vocabulary) -> Array:
-        """Convert codes to a vocabulary that contains all labels of this one."""
+        """Convert codes of this vocabulary to codes of a larger vocabulary."""
         if self == union:
             return codes
         labels = union.labels
@@ -110,7 +110,7 @@ class Scores:
     eps: float = field(default=EPS, kw_only=True)
     """Rounding error of the dtype in which the scores were passed."""
     edges: Array | None = None
-    """Increasing lower edges of bins. Another bin is below the first edge."""
+    """Increasing lower edges of bins; an additional bin is below the first edge."""
     ranges: Array | None = None
     """Smallest and largest score of the rows of each unit if binned, (2, n)."""
 
@@ -118,9 +118,10 @@ class Scores:
     def united(
         cls, parts: Sequence[Scores], edges: Array | None, unit: Array, n_units: int
     ) -> Scores:
-        """Concatenate scores; `unit` is the new unit index of each of their units.
+        """Concatenate the scores of several samples.
 
-        Scores without bins have a unit for each row.
+        `unit` is the new index of each unit of the samples. Scores without bins have a
+        unit for each row.
         """
         eps = max(part.eps for part in parts)
         if edges is None:
@@ -154,7 +155,7 @@ class Scores:
 
     @cached_property
     def levels(self) -> Array:
-        """Value shared by rows of equal level: the score, or the index of its bin."""
+        """Level of each row: its score, or the index of the bin of the score."""
         if self.edges is None:
             return self.values
         bins = np.searchsorted(self.edges, self.extremes[0], side="right")
@@ -206,7 +207,7 @@ class Subgroups:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Query code of each unit (a document), and names of the queries."""
+    """Query code of each unit, which is a document, and names of the queries."""
 
     codes: Array
     names: Array
@@ -252,8 +253,8 @@ class Sample:
     rows: Rows
     design: Any
     vocabulary: Vocabulary
-    # Codes of the true label and of labels predicted by models, (m, columns); with
-    # several targets, each has a column instead.
+    # Codes of the true label and of the labels predicted by models, (m, columns). With
+    # several targets, each label has a column for each target.
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
@@ -297,7 +298,7 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of units stored, plus their occurrences in clusters."""
+        """Number of stored values: units, and occurrences of units in clusters."""
         clusters = () if self.design.rows_are_units else self.design.number
         return len(self.rows.weights) + len(clusters)
 
@@ -307,7 +308,7 @@ class Sample:
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
     def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
-        """Map from labels to the cells tp, fp, fn, tn of a label against the rest."""
+        """Map from labels to the four cells of one label against all other labels."""
         return _common_cell_map("one-vs-rest", *self._labels_of(model, target), code)
 
     def correctness(self, model: str) -> CellMap:
@@ -366,7 +367,10 @@ class Sample:
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """Reference of each subgroup: the "rest" of the units, or "overall" all."""
+        """Codes of the reference of each subgroup: "rest" or "overall".
+
+        "rest" refers to all units outside the subgroup, and "overall" to all units.
+        """
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
             raise ValueError(f"to={to!r} needs at least two subgroups, got one")
@@ -374,7 +378,7 @@ class Sample:
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Mask of the units in any of some subgroups; all units for None."""
+        """Mask of the units in one of some subgroups; None means all units."""
         if subgroups is None or self.subgroups is None:
             return np.ones(len(self.rows.weights), dtype=bool)
         return np.isin(self.subgroups.codes, list(subgroups))
@@ -382,7 +386,7 @@ class Sample:
     def occurs(self, *models: str) -> Array:
         """Mask of the labels that occur in the truth or the predictions of some models.
 
-        All subgroups count, so that averages use the same classes in each subgroup.
+        All subgroups are used, so that averages have the same classes in each subgroup.
         """
         n_labels = len(self.vocabulary.labels)
         occurs = np.zeros(n_labels + self.vocabulary.abstains, dtype=bool)
@@ -395,9 +399,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur; at least two, and always both of two labels.
+        """Codes of the labels that occur, and of at least two labels.
 
-        Other labels are known from options or a matrix, and do not change tables.
+        Labels that do not occur are known from options or a confusion matrix. They do
+        not change the counts of tables.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -550,7 +555,7 @@ class Sample:
 
     @property
     def _by_kind(self) -> tuple[Collection[str], ...]:
-        """Models with each of `KINDS`, without proxies."""
+        """Names of the models with each of `KINDS` of data, without proxies."""
         kinds = self.labelled, self.scores, self.numbers, self.items
         if not self.proxies:
             return kinds
@@ -558,9 +563,10 @@ class Sample:
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
-    """Merge the designs of samples from one population, on a scale of weights.
+    """Merge the designs of samples from one population.
 
-    `unit` is the new index of each unit of the concatenated samples.
+    `scale` is the scale of the merged weights, and `unit` is the new index of each unit
+    of the concatenated samples.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -607,7 +613,7 @@ def _joined_subgroups(samples: Sequence[Sample]) -> Subgroups | None:
 
 
 def _joined_queries(samples: Sequence[Sample]) -> Queries | None:
-    """Concatenate the queries of samples, which have none in common."""
+    """Concatenate the queries of samples, which have no query in common."""
     parts = [s.queries for s in samples if s.queries is not None]
     if not parts:
         return None
@@ -632,7 +638,7 @@ def _cell_map(
 ) -> CellMap:
     """Map from the codes of a true label and an answer to a cell.
 
-    Symbols number the labels that occur, with -1 for other labels.
+    Labels that occur are numbered 0, 1, ...; other labels have the number -1.
     """
     codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)

@@ -1,4 +1,4 @@
-"""Sums of samples, saved as plain arrays and JSON, without pickles."""
+"""Sums of samples, and their storage as arrays and JSON without pickles."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _VERSIONS = {_ROWS: 2, _PARTLY_LABELLED: 2, _OF_MOMENTS: 3}
 _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
 _TINY = 1e-300  # error of sums that underflow
-_MAX_BYTES, _MAX_RATIO = 1 << 26, 200  # of arrays, and relative to the file size
+_MAX_BYTES, _MAX_RATIO = 1 << 26, 200  # maximum size of arrays, and ratio to the file
 _RANGE = ("lowest", "highest")
 
 
@@ -90,7 +90,7 @@ class SampleSum:
         return sum(sample.rows.n_samples for sample in self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle without the lock."""
+        """Copy and pickle the sum without its lock."""
         return SampleSum, (self.parts, self.several)
 
 
@@ -270,7 +270,7 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
 
 
 def _plain_name(name: Any) -> Any:
-    """Name of a cluster or target as a JSON value."""
+    """Convert the name of a cluster or a target to a JSON value."""
     name = name.item() if isinstance(name, np.generic) else name
     if name is None or isinstance(name, str | int | float):
         return name
@@ -314,14 +314,14 @@ def _are_counts(x: Array) -> Array:
 
 
 def _distinct(names: Any, kind: str, minimum: int = 1) -> list[Any]:
-    """Names, checked to be distinct."""
+    """Return names, and check that they are distinct."""
     if isinstance(names, str) or len(set(names)) < max(len(names), minimum):
         raise ValueError(f"{kind} are not distinct names")
     return list(names)
 
 
 def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
-    """Sample from a header and arrays, checked."""
+    """Build a sample from a header and arrays, and check it."""
     rows = _rows(header, column)
     vocabulary, n_units = _vocabulary(header), len(rows)
     labelled, scored, predicted = (
@@ -373,7 +373,7 @@ def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
-    """Labels and targets of a sample; one of two labels may be unknown."""
+    """Read the labels and targets of a sample; one of two labels may be unknown."""
     labels, targets = header["labels"], header["targets"]
     known_labels = [label for label in labels if label is not None]
     _distinct(known_labels, "labels")
@@ -386,10 +386,11 @@ def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
 
 
 def _rows(header: Mapping[str, Any], column: _Arrays) -> Rows:
-    """Weights of the units, checked.
+    """Read the weights of the units, and check them.
 
-    By the Cauchy-Schwarz inequality, a sum of powers is at most the root of the product
-    of its neighbours. It is also at most the product of the sums of lower powers.
+    By the Cauchy-Schwarz inequality, a sum of powers of weights is at most the root of
+    the product of the sums of the next lower and the next higher powers. A sum of
+    powers is also at most the sum of the next lower powers times the sum of weights.
     """
     weights = column("weights", "iuf", (None,), lambda x: x > 0)
     n_units, powers, numbers = len(weights), None, None
@@ -422,7 +423,7 @@ def _names_of_clusters(header: Mapping[str, Any]) -> Array:
 def _design(
     header: Mapping[str, Any], column: _Arrays, rows: Rows
 ) -> IndependentRows | Clusters:
-    """Clusters of the units, or independent rows."""
+    """Read the design of the units: clusters, or independent rows."""
     if header["clusters"] is None:
         return IndependentRows(rows.n_samples)
     keys = _names_of_clusters(header)
@@ -443,7 +444,7 @@ def _design(
 def _scores(
     column: _Arrays, name: str, n_units: int, n_classes: int, eps: float
 ) -> Scores:
-    """Scores of a model, for each class if there are several, or binned ranges."""
+    """Read the scores of a model, or the ranges of its binned scores."""
     if "score_edges" not in column:
         shape = (n_units,) if column[name].ndim == 1 else (n_units, n_classes)
         return Scores(column(name, "f", shape), eps=eps)
@@ -459,7 +460,7 @@ def _scores(
 
 
 def _moments(header: Mapping[str, Any], column: _Arrays) -> MomentSample:
-    """Moments from a header and arrays, checked."""
+    """Build a sample of moments from a header and arrays, and check it."""
     monomials = [
         tuple(
             Variable(str(name), str(model), int(k)) for name, model, k in column_names

@@ -58,7 +58,7 @@ _ABOVE = MeasureProperties("share_above", blurs=False)
 
 @dataclass(frozen=True, eq=False)
 class _Tasks(IndependentRows):
-    """Tasks as strata of the runs of each model."""
+    """Runs of each model, in which the tasks are strata."""
 
     n_models: int = 1
 
@@ -120,7 +120,10 @@ class Suite:
     def _of_long(
         cls, models: list[str], tasks: Array, scores: Array, model: Array, task: Array
     ) -> Suite:
-        """Sort the scores that are not missing; each task of a model needs two."""
+        """Sort the scores that are not missing.
+
+        Each task of a model must have at least two scores.
+        """
         is_known = ~np.isnan(scores)
         order = np.lexsort([task[is_known], model[is_known]])
         scores, model, task = (
@@ -167,7 +170,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Parameter of some rows with a value and influence values."""
+        """Parameter with a value and influence values, which depends on some rows."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}
@@ -191,7 +194,7 @@ class Suite:
         return self._of_rows(key, _TRAITS[metric], rows, value, influence)
 
     def improvements(self, control: str | None) -> list[TableParameter]:
-        """Probabilities of improvement: all pairs, or all models over a control."""
+        """Probabilities of improvement, for all pairs of models or over a control."""
         if len(self.models) < 2:
             raise ValueError(
                 "a probability of improvement needs at least two models, got "
@@ -209,8 +212,8 @@ class Suite:
                 for rows in rows_of_models
             ]
             value, *influences = probability_of_improvement(*scores)
-            # Influence values are means over the runs of a model; convert to all rows
-            # of both.
+            # Influence values refer to a mean over the runs of one model. Convert them
+            # to a mean over the rows of both models.
             totals = [self.rows.counts[rows].sum() for rows in rows_of_models]
             factors = sum(totals) / np.array(totals)
             influence = np.concatenate(
@@ -224,7 +227,7 @@ class Suite:
         return parameters
 
     def thresholds(self, thresholds: Any) -> list[float]:
-        """Check thresholds of a profile; defaults to quantiles of all scores."""
+        """Check the thresholds of a profile, by default quantiles of all scores."""
         if thresholds is not None:
             return check_thresholds(thresholds).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)

@@ -1,4 +1,4 @@
-"""Designs: the sampling of rows that are not simply independent.
+"""Sampling designs, for rows that are not a simple random sample.
 
 A design is passed as `design` to an entry point. Clusters and weights are passed as
 `groups` and `sample_weight`.

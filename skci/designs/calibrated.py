@@ -39,8 +39,8 @@ class Calibrated:
         Proportions, or counts, of all levels of variables in the target population, as
         in ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to them.
     means : mapping of str to float, optional
-        Means of variables in the target population. Without `margins`, the weights are
-        those of the generalised regression estimator; if such a weight is not positive,
+        Means of variables in the target population. Without `margins`, the generalised
+        regression estimator gives the weights. If one of its weights is not positive,
         raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         The same variables in an independent sample of the target population, without
@@ -58,15 +58,16 @@ class Calibrated:
 
     Notes
     -----
-    With base weights d (those of `sample_weight`, times the odds), calibrated weights w
-    and calibration variables x, an influence value L is replaced by its residual
+    Let x be the calibration variables, and let d be the base weights: `sample_weight`,
+    multiplied by the odds if a sample of the target population is passed as `like`. An
+    influence value L at the calibrated weights is replaced by its residual
 
     .. math:: L_i - x_i^T B, \quad B = \Bigl(\sum_i d_i x_i x_i^T\Bigr)^{-1}
         \sum_i d_i x_i L_i
 
     (Deville and Sarndal [1]_). If the target is a sample of m rows, the variance of the
-    mean of :math:`x_j^T B` over its rows is added. This equals the influence function
-    of an estimate with estimated odds if L is linear in x (Hirano, Imbens and Ridder
+    mean of :math:`x_j^T B` over these rows is added. If L is linear in x, the result is
+    the influence function of an estimate with estimated odds (Hirano, Imbens and Ridder
     [2]_).
 
     References
@@ -262,7 +263,7 @@ class Calibrated:
 
 
 def _calibrated(base: Array, basis: Array, means: Array, *, linear: bool) -> Array:
-    """Positive weights near the base weights for which the basis has given means."""
+    """Positive weights near the base weights, at which the basis has given means."""
     shares, centred = base / base.sum(), basis - means
     if linear:
         gram = (basis.T * shares) @ basis

@@ -46,8 +46,9 @@ class Grade(NamedTuple):
     size : float, default=1
         Number of units, such as tokens, that the value averages.
     function : {"mean", "ratio", "share", "perplexity"}, default="mean"
-        Aggregation by the harness: the mean of the grades; the ratio of the sums over
-        all units, called "share" if grades are between 0 and 1; or exp of that ratio.
+        Aggregation by the harness. "mean" is the mean of the grades, and "ratio" is the
+        ratio of sums over all units. "share" is the same ratio for grades between 0 and
+        1, and "perplexity" is exp of the ratio.
     refused : str, default=""
         Reason why the harness has no number for each sample; empty if it has one.
         Reason why the harness has no number for each sample; empty if it has one.
@@ -139,22 +140,22 @@ class LogFormat:
     r"""A format of logs, for :func:`read` and the shell.
 
     A format only parses files; :func:`read` checks grades, groups and summaries. A
-    format is passed as `formats`. Formats of installed packages are found by Python and
-    the shell as entry points of the group "skci.log_formats".
+    format is passed to :func:`read` as `formats`. Python and the shell also find the
+    formats of installed packages, by entry points of the group "skci.log_formats".
 
     Parameters
     ----------
     name : str
         Name for messages.
     recognises : callable
-        ``recognises(file)``, whether a `LogFile` has the format, according to its name,
-        its `head` and its `keys`.
+        ``recognises(file)``, which returns whether a `LogFile` has the format, from the
+        name, `head` and `keys` of the file.
     samples : callable
-        ``samples(file)``, which yields a `Sample` for each sample of such a file. If
-        the harness prints summaries, it also yields a `Statement` for each of them.
+        ``samples(file)``, which yields a `Sample` for each sample of such a file. It
+        also yields a `Statement` for each summary that the harness prints.
     accompanies : callable, optional
-        ``accompanies(file)``, whether the harness writes the file next to logs, without
-        samples. By default it writes no such files.
+        ``accompanies(file)``, which returns whether the harness writes the file next to
+        logs, without samples. By default the harness writes no such files.
     check_beside : callable, optional
         ``check_beside(file)``, which uses such a file to check the logs in its folder.
 
@@ -201,7 +202,7 @@ DECODER = Decoder()
 class LogFile:
     """A file that may be a log, read as a stream; text may be compressed with gzip.
 
-    It is passed to the functions of a :class:`LogFormat`.
+    The functions of a :class:`LogFormat` are called with such a file.
 
     Parameters
     ----------
@@ -243,7 +244,7 @@ class LogFile:
 
     @property
     def kind(self) -> str:
-        """Kind of text by extension: "document" or "lines" of JSON, "table", or ""."""
+        """Kind of text by extension: JSON "document", JSON "lines", "table" or ""."""
         return _KINDS.get(self.ending, "")
 
     @property
@@ -273,7 +274,7 @@ class LogFile:
             if token.endswith(":") and level == 1:
                 with suppress(JSONDecodeError):  # reported when the file is read
                     keys.append(json.loads(token[:-1]))
-            if not level or token == '"':  # quote of an unterminated string
+            if not level or token == '"':  # a quote begins an unterminated string
                 break
         return tuple(keys)
 
@@ -453,18 +454,18 @@ class LogFile:
         Parameters
         ----------
         *opened : str
-            Members that are read piece by piece. Elements of an array have the name of
-            the array; members of an object have the name of the object, a dot and their
-            name.
+            Members that are read piece by piece. An element of an array has the name of
+            the array. The name of a member of an object consists of the name of the
+            object, a dot and the name of the member.
 
         Yields
         ------
         name : str
             Name of the member; empty for the elements of a document that is an array.
         value : object
-            Its value.
+            Value of the member.
         line : int
-            Its line, counted from 1.
+            Line of the member, counted from 1.
 
         Raises
         ------
@@ -526,14 +527,14 @@ def is_number(value: Any) -> bool:
 
 
 def total(record: Any, *names: str) -> int | None:
-    """Sum of the counts in some fields of a record; None if it has none of them."""
+    """Sum of the counts in some fields of a record; None if all fields are missing."""
     fields = record if isinstance(record, dict) else {}
     counts = [fields[name] for name in names if isinstance(fields.get(name), int)]
     return sum(counts) if counts else None
 
 
 def within(record: Any, *names: str) -> Any:
-    """Return a member of nested objects, or None."""
+    """Return a member of nested objects, or None if it is missing."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record

@@ -36,7 +36,7 @@ _PERPLEXITY = "num_tokens", "sum_log_probs"
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file lists logs, or the tasks of a set of evaluations."""
+    """Whether a file is a list of logs, or of the tasks of a set of evaluations."""
     is_set = {"eval_set_id", "tasks"} <= {*file.keys}
     are_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
     is_list = bool(file.keys) and file.name in _LISTS and all(are_logs)
@@ -102,7 +102,7 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
 def _statements(
     header: dict[str, Any], task: str, scorers: Iterable[str], is_complete: bool
 ) -> Iterator[Statement]:
-    """Read the reducers of epochs of scorers, and the printed numbers."""
+    """Read how each scorer reduces epochs, and the numbers that it prints."""
     scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:

@@ -88,7 +88,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
-    """Aggregation of a metric stated by the results, or its default."""
+    """Aggregation of a metric, as stated by the results or by default."""
     listed = within(results, "configs", task, "metric_list")
     stated = [
         within(metric, "aggregation")
@@ -99,7 +99,7 @@ def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
 
 
 def _grade(value: Any, name: str, by: str | None) -> Any:
-    """Grade of a document by a metric, given the name of its aggregation, if any."""
+    """Grade of a document by a metric; `by` names the aggregation, if it is known."""
     is_list = isinstance(value, list)
     if value is None and by not in _CORPUS.values():
         return None

@@ -76,14 +76,14 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _is_error(result: dict[str, Any]) -> bool:
-    """Whether a test has no grade; in version 2, it then has no grading result."""
+    """Whether a test has no grade; in version 2, such tests have no grading result."""
     if "failureReason" in result:
         return bool(result["failureReason"] == _ERROR)
     return bool(result.get("error")) and not result.get("gradingResult")
 
 
 def _label(file: LogFile, result: dict[str, Any], line: int) -> str:
-    """Label of the prompt of a result; empty if it has only the text of a test."""
+    """Label of the prompt of a result; empty if the prompt has no label."""
     prompt = file.field(result, "prompt", line, dict)
     label: str = file.field(prompt, "label", line, str, "")
     return label or str(prompt.get("display") or "")

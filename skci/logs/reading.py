@@ -136,8 +136,8 @@ def read(
 
     In folders, the following files are ignored: files with other extensions, JSON
     objects of plain values such as settings, and files that a harness writes next to
-    its logs. Tables and JSON files that are not recognised are an error, and so are
-    logs without samples.
+    its logs. Unrecognised tables and JSON files raise an error, as do logs without
+    samples.
 
     Samples without a grade, such as after an error of a provider, have the grade NaN.
     Infinite grades are an error.
@@ -303,7 +303,7 @@ class _Collector:
     def _grade(
         self, value: Any, sample: Sample, scorer: str, file: LogFile
     ) -> tuple[float, float]:
-        """Check a grade, NaN if missing; also return its size."""
+        """Check a grade, and return it with its size; a missing grade is NaN."""
         if value is None:
             return math.nan, 1.0
         size, function, refused = 1.0, MEAN, ""
@@ -352,7 +352,7 @@ class _Collector:
                 )
             rows = (tasks == task) & (scorers == scorer) & ~np.isnan(grades)
             if printed and rows.any():
-                # This is the mean over samples of the mean over their runs.
+                # The expected number averages each sample over its runs, then samples.
                 item = factorise(items[rows])[1]
                 share = sizes[rows] / np.bincount(item)[item]
                 number = float(np.average(grades[rows], weights=share))
@@ -369,7 +369,7 @@ class _Collector:
     def rows(self) -> LogRows:
         """Return all rows, checked to be distinct.
 
-        Items without any grade get a missing grade by each scorer of their task.
+        An item without any grade has a missing grade by each scorer of its task.
         """
         columns: dict[str, Array] = {
             name: np.array(names, dtype=object) for name, names in self._columns.items()

@@ -18,20 +18,21 @@ _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 
 
 class Aggregation(NamedTuple):
-    """Formula by which a harness computes the number of a task from its samples."""
+    """Formula by which a harness aggregates the samples of a task to one number."""
 
     function: str = MEAN
     """Function of the grades and their sizes."""
     higher_is_better: bool = True
     refused: str = ""
-    """Reason why there is no number; empty if there is one."""
+    """Reason why the harness has no number for the task; empty if it has a number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogRows(Mapping[str, Array]):
     r"""Columns with a row for each grade in some logs, a mapping of str to arrays.
 
-    Returned by :func:`skci.logs.read`; ``pandas.DataFrame(rows)`` is a data frame.
+    :func:`skci.logs.read` returns these rows; ``pandas.DataFrame(rows)`` converts them
+    to a data frame.
 
     Parameters
     ----------
@@ -178,7 +179,7 @@ class LogRows(Mapping[str, Array]):
         return LogRows(columns, aggregations)
 
     def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
-        """Aggregation of the grades of a task; several tasks must be averaged."""
+        """Aggregation of the grades of a task; several tasks require a mean."""
         aggregation = self.aggregations.get((task, scorer), Aggregation())
         if context and aggregation.function != MEAN:
             raise ValueError(
@@ -190,10 +191,10 @@ class LogRows(Mapping[str, Array]):
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
         """Report on the grades by :func:`skci.grades_report`.
 
-        Several tasks form a suite, over which means are computed. The number of a
-        scorer equals that of the harness: a mean by default, exp of a mean loss for a
-        perplexity, and the proportion of true values over all lists for lists of
-        booleans.
+        Several tasks form a suite, over which means are computed. The estimate for a
+        scorer equals the number printed by the harness. This number is a mean by
+        default, exp of a mean loss for a perplexity, and the proportion of true values
+        in all lists for lists of booleans.
 
         Parameters
         ----------
@@ -260,7 +261,7 @@ class LogRows(Mapping[str, Array]):
         )
 
     def _checked_aggregations(self) -> dict[str, Aggregation]:
-        """Aggregation of each scorer, checked to allow reports."""
+        """Aggregation of each scorer; an error if it does not allow reports."""
         aggregations: dict[str, dict[str, Aggregation]] = {}
         for scorer, tasks in self._by("scorer", "task").items():
             aggregations[scorer] = {

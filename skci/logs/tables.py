@@ -49,7 +49,7 @@ def lacking(file: LogFile) -> ValueError:
 
 
 def _samples(file: LogFile) -> Iterator[Sample]:
-    """Read grades; without a column, the model is named after the file."""
+    """Read grades; without a column for models, the model is named after the file."""
     columns = _columns(file.keys)
     defaults = {"model": file.stem, "task": "", "item": "", "run": "1"}
     defaults["scorer"] = UNNAMED

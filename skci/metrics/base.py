@@ -51,7 +51,7 @@ from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 Check = Callable[[Any, str], Any]
-"""Function of the value and the name of an option that raises if it is invalid."""
+"""Function of the value and the name of an option; raises an error if invalid."""
 
 
 def option(
@@ -119,7 +119,8 @@ class _WithOptions(BaseEstimator):
             docstrings = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(option_names, filter(None, docstrings))
         else:
-            cls.__doc__ = None  # not the signature: `inspect.getdoc` finds the base's
+            # With None, `inspect.getdoc` returns the docstring of the base class.
+            cls.__doc__ = None
 
 
 METRIC_CLASSES: list[Any] = []
@@ -170,7 +171,7 @@ class MetricCI(_WithOptions):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
-    """Methods of estimators that return scores; probabilities come from the first."""
+    """Methods of estimators that return scores; the first returns probabilities."""
     _truth: ClassVar[str] = "labels"
     """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
@@ -182,7 +183,7 @@ class MetricCI(_WithOptions):
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
     """Options of variants with a string name, in addition to the defaults."""
     _number: ClassVar[tuple[str, str]]
-    """Kind and example of the number in the name of a metric at a number."""
+    """Kind of the number in the string name of the metric, and an example."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
@@ -195,7 +196,7 @@ class MetricCI(_WithOptions):
     """Properties of the measures of subclasses; the defaults suit a mean."""
     _several = True  # Whether more than two labels are accepted.
     _symmetric = True  # Whether the positive label may be missing.
-    # Whether a single column of scores needs a positive label even so.
+    # Whether a single column of scores needs a positive label if `_symmetric` is true.
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
@@ -262,12 +263,13 @@ class MetricCI(_WithOptions):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True labels of a metric of labels or scores: at most two distinct labels if
-            the metric needs a positive label, any number if it averages over classes or
-            is symmetric in them, or columns of 0 and 1 for several targets. True
-            numbers of a metric of regression. For a metric of survival, the event (0 or
+            True values of the rows. Metrics of labels or scores accept true labels.
+            There may be at most two distinct labels if the metric needs a positive
+            label, and any number of labels if the metric averages over classes or is
+            symmetric in them. Several targets are columns of 0 and 1. Metrics of
+            regression accept true numbers. Metrics of survival accept the event (0 or
             1) and the time of each row, as two columns or as a structured array with
-            two fields; the time of a row without an event is its censoring time.
+            two fields. The time of a row without an event is its censoring time.
         y_pred : array-like of the same shape
             Predicted labels or numbers, or predicted probabilities of survival at given
             times.
@@ -292,8 +294,8 @@ class MetricCI(_WithOptions):
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
             ``confidence_interval()``. With ``average=None`` or
-            ``multioutput="raw_values"``, a report on all classes or targets like that
-            of :func:`skci.joint_report`.
+            ``multioutput="raw_values"``, a report on all classes or targets, as
+            returned by :func:`skci.joint_report`.
 
         Raises
         ------
@@ -355,7 +357,8 @@ class MetricCI(_WithOptions):
     ) -> tuple[float, Array]:
         r"""Estimate the measure and the influence of each row on the estimate.
 
-        The influence value of a row is the derivative of the estimate in its direction,
+        The influence value of row i is the derivative of the estimate T as the weight
+        of the row increases,
 
         .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
             t \delta_i\bigr) \right|_{t = 0} ,
@@ -610,7 +613,10 @@ class MetricCI(_WithOptions):
 
 
 class LabelMetricCI(MetricCI):
-    """A metric of two labels, or of more if it averages over or is symmetric in them.
+    """A metric of predicted labels.
+
+    All metrics accept two labels. Metrics that average over classes, or are symmetric
+    in the labels, accept more than two labels.
 
     Parameters
     ----------
@@ -650,8 +656,8 @@ class LabelMetricCI(MetricCI):
         ----------
         matrix : array-like of shape (n_labels, n_labels)
             Counts, with true labels in rows and predicted labels in columns, as in
-            :func:`sklearn.metrics.confusion_matrix`. With two labels the negative one
-            comes first. The labels are 0, 1, ....
+            :func:`sklearn.metrics.confusion_matrix`. With two labels the negative
+            label comes first. The labels are 0, 1, ....
 
         Returns
         -------

@@ -102,7 +102,10 @@ class ParameterBuilder:
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
-        """Parameter of a function of right rows (all targets right) and wrong rows."""
+        """Parameter of a function of the proportions of right and wrong rows.
+
+        With several targets, a row is right if all its targets are right.
+        """
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
             cell_map = self.sample.correctness(self.model)
@@ -120,17 +123,18 @@ class ParameterBuilder:
     def of_units(
         self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Parameter of a functional whose cells are the units."""
+        """Parameter of a functional in which each unit is a cell."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """True values and predictions of all units, in the form of a kind of metrics.
+        """True values and predictions of all units, as passed to a user's function.
 
-        Codes are replaced by labels; targets by 0 and 1. Also returns the kind of each
-        unit, and numbers that distinguish units of a kind. Units with equal labels are
-        of one kind; with scores or numbers they are as similar as these. Items are
-        never similar (None).
+        `kind` is "labels", "scores", "numbers" or "items". Labels replace their codes;
+        with several targets they are 0 and 1. Two more arrays define which units are
+        similar: a group index and numerical keys. Units with equal labels have the same
+        group index. Keys are derived from the scores or numbers of a unit, and are None
+        for labels. Both arrays are None for items, which are never similar.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -163,9 +167,10 @@ class ParameterBuilder:
         return truth, labels[_flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Parameter of the mean of a number of each unit in the subgroup, without NaN.
+        """Parameter of the mean of `values` over the units in the subgroup.
 
-        If the numbers are bounded, both bounds are possible values.
+        Units whose value is NaN are left out. Both bounds of bounded values are treated
+        as possible values, even if they do not occur.
         """
         bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
         values = np.clip(values[is_defined], *trait.bounds)  # removes rounding errors
@@ -195,7 +200,7 @@ class ParameterBuilder:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Parameter of a function of the mean number and the mean size of units."""
+        """Parameter of a function of the mean number and the mean size, over units."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -207,7 +212,7 @@ class ParameterBuilder:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Parameter of the mean over rows of a measure of the targets of a row."""
+        """Parameter of the mean over rows of a measure of the targets of one row."""
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
                 "average='samples' averages over the targets of a row and needs "
@@ -220,7 +225,10 @@ class ParameterBuilder:
         return self.of_unit_values(trait, values)
 
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Parameter of the mean of a value of each unit, without undefined values."""
+        """Parameter of the mean of `values` over units.
+
+        Undefined values are replaced by `undefined_as`, or left out if it is NaN.
+        """
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
         features = np.stack([np.where(is_defined, values, 0), is_defined], axis=1)
@@ -276,8 +284,8 @@ class ParameterBuilder:
     def chosen(self, labels: Any) -> list[int]:
         """Codes of the classes `labels`, which defaults to all known classes in order.
 
-        A known class may not occur in the data: it comes from an option, an estimator
-        or a matrix.
+        A known class need not occur in the data, because it may be known from an
+        option, an estimator or a confusion matrix.
         """
         vocabulary = self.sample.vocabulary
         classes = list(vocabulary.classes)
@@ -303,7 +311,7 @@ class ParameterBuilder:
         return sorted(codes, key=lambda code: classes[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
-        """Number (or weight) of the true rows of some classes."""
+        """Number of rows, or their total weight, with each of some true classes."""
         counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
             rows = counts @ self._indicators[0]
@@ -389,7 +397,7 @@ class ParameterBuilder:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Numbers of all rows and of positive rows among units of the subgroup."""
+        """Number of rows and number of positive rows in some units of the subgroup."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
@@ -408,10 +416,10 @@ def bind_references(
     to: str,
     bind: Callable[[frozenset[int]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Parameters to which the parameters of subgroups are compared, by key.
+    """Parameters with which the parameters of subgroups are compared, by key.
 
-    `to` is "rest" or "overall". `bind` returns the parameters of several subgroups
-    pooled.
+    `to` is "rest" (all other subgroups) or "overall" (all rows). `bind` returns the
+    parameters of the pooled rows of several subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

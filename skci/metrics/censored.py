@@ -1,9 +1,10 @@
-r"""Metrics of probabilities of an event by a time, where rows are censored before.
+r"""Metrics of predicted probabilities of an event by a time, with censored rows.
 
-Whether the event is by the time t is a label. It is known if the event is seen, or the
-row is followed up to t. Rows with a known label count for the others by the inverse of
-the probability G not to be censored before :math:`\min(T, t)`. G is the Kaplan-Meier
-estimate at the same weights, so that influence values include its error.
+The label of a row is whether its event occurs by the time t. The label is known if the
+event is observed or the row is followed up to t. Rows with a known label also represent
+rows that are censored before: they are weighted by the inverse of the probability G of
+not being censored before :math:`\min(T, t)`. G is the Kaplan-Meier estimate at the
+weights of the rows, so that influence values include the error of G.
 
 References
 ----------
@@ -46,35 +47,39 @@ from skci.metrics.survival import Censoring, FollowUp
 
 @dataclass(frozen=True, eq=False)
 class EventBy(Functional):
-    r"""A functional of labels that are known of the rows not censored before a time.
+    r"""A functional of labels that are unknown for rows censored before a time.
 
-    Its value is that of the functional at the weights :math:`q_i = p_i k_i / G_i`,
-    :math:`k_i` being 1 if the label is known. If its influence values there are
-    :math:`L_i`, the derivative in :math:`\log G_i` is :math:`-q_i L_i`. Only some rows
-    may need a label: G is estimated on these, and the weights of others stay.
+    The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`, where
+    :math:`k_i` is 1 if the label is known and 0 otherwise. If :math:`L_i` are the
+    influence values at these weights, the derivative in :math:`\log G_i` is
+    :math:`-q_i L_i`. If only some rows need a label, G is estimated from these rows,
+    and the other rows keep their weights.
     """
 
     functional: Functional
-    """Functional of the rows, which disregards those of weight 0."""
+    """Functional of the rows, which disregards rows of weight 0."""
     follow_up: FollowUp
     """Follow-up of the rows that need a label."""
     rows: Array
-    """Index of these rows."""
+    """Indices of the rows that need a label."""
     time: float
 
     @cached_property
     def _index(self) -> Array:
-        """Number of the times that a row must not be censored at for its label."""
+        """Number of distinct times before both the time of a row and `time`.
+
+        The label of a row is known only if the row is not censored at these times.
+        """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
 
     @cached_property
     def is_known(self) -> Array:
-        """Whether the label is known of each row that needs one."""
+        """Mask of the rows with a known label, among rows that need a label."""
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Inverse probabilities of the rows, and the distribution of censoring."""
+        """Inverse probability weights, and the distribution of censoring times."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -106,7 +111,10 @@ class EventBy(Functional):
 
 
 class ShareOfEvents(EventBy):
-    """Kaplan-Meier estimate of an event by a time, of the rows that need a label."""
+    """Kaplan-Meier estimate of the share of rows with an event by a time.
+
+    The share refers to the rows that need a label.
+    """
 
     @cached_property
     def _n_known(self) -> int:
@@ -122,14 +130,14 @@ class ShareOfEvents(EventBy):
 
 @dataclass(frozen=True)
 class Events:
-    """Events by a time of rows that may be censored before, (m, 2)."""
+    """True events and times of rows, (m, 2), and the time by which events count."""
 
     truth: Array
     time: float
 
     @property
     def by_now(self) -> Array:
-        """Whether each row is known to have the event by the time."""
+        """Mask of the rows whose event is observed by the time."""
         event, until = self.truth.T
         return (event == 1) & (until <= self.time)
 
@@ -139,7 +147,10 @@ class Events:
         needed: Any = ...,
         cls: type[EventBy] = EventBy,
     ) -> EventBy:
-        """Functional, or mean of numbers, of the labels that some or all rows need."""
+        """Return a functional, or a mean of numbers, corrected for unknown labels.
+
+        `needed` are the rows that need a label; all rows by default.
+        """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
         event, until = self.truth[rows].T
@@ -156,7 +167,7 @@ _SHARE = MeasureProperties(
 
 
 def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
-    """Parameter for the fraction of the rows in a bin with an event by a time."""
+    """Parameter of the share of rows with an event by a time, among rows in a bin."""
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
     share = FunctionOfMeans(truediv, features)
@@ -169,19 +180,19 @@ class EventMetricCI(ScoreMetricCI):
     Parameters
     ----------
     time : float, optional
-        Time by which the event is predicted, above 0: `y_true` is then the event, 0 or
-        1, and the time of each row, and `y_score` the probability of an event by this
-        time. Rows may be censored before, independently of times and predictions. If
-        not given, `y_true` are labels.
+        Time by which the event is predicted, above 0. With a time, `y_true` has the
+        event (0 or 1) and the time of each row, and `y_score` the probability of an
+        event by this time. Rows may be censored before this time if censoring is
+        independent of times and predictions. By default, `y_true` contains labels.
     """
 
     time: float | None = option(default=None, check=check_time)
 
     _of_rows: ClassVar[Callable[..., Functional | Array]]
-    """Functional of rows, or numbers of which it is the mean, if labels are known."""
+    """Functional of rows with known labels, or numbers whose mean is the functional."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
-    """Range of the estimator with a time, if it exceeds that of the measure."""
+    """Range of the estimator with a time, if wider than the range of the measure."""
 
     @property
     def _truth(self) -> str:  # type: ignore[override]

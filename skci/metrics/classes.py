@@ -51,9 +51,9 @@ class ConfusionIndicators:
     def of_pairs(
         cls, labels: int, chosen: tuple[int | None, ...]
     ) -> ConfusionIndicators:
-        """Indicators of the cells of all pairs of a true and a predicted label.
+        """Indicators for units that are pairs of a true and a predicted label.
 
-        `chosen` are the codes of the classes; None is a class that is in no pair.
+        `chosen` are the codes of the classes; None is a class that occurs in no pair.
         """
         truth, answer = np.indices((labels, labels)).reshape(2, -1)
         right = truth == answer
@@ -107,9 +107,9 @@ class ClassAverage(Functional):
 
     "micro" is the measure of the sum of all tables, "macro" the mean over classes, and
     "weighted" the mean weighted by the true rows of each class, which are estimated as
-    well. A class with an undefined measure has the value `undefined_as`, or is left out
-    if that is NaN. `undefined` is a mask of the classes that are undefined at all
-    weights.
+    well. A class whose measure is undefined has the value `undefined_as`, or is left
+    out if `undefined_as` is NaN. `undefined` is a mask of the classes whose measure is
+    undefined at all weights.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -200,8 +200,8 @@ class ClassAverage(Functional):
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
         """Mean over classes of defined values of shape (..., C), and its derivatives.
 
-        Derivatives are in the values and in the numbers of true rows, which are the
-        weights of "weighted".
+        The derivatives are with respect to the values and the numbers of true rows.
+        These numbers are the weights of the average "weighted".
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -253,7 +253,7 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Support of all components, with each class once."""
+        """Support of all components, in which each class is counted once."""
         classes: dict[bytes, Array] = {}
         rarer: list[int] = []
         for component in self.components:
@@ -298,16 +298,19 @@ class Hits(CellFunctional):
 
 @dataclass(frozen=True, eq=False)
 class _Agreement(Functional):
-    """Smooth function of the mean weight of pairs of labels and of both marginals."""
+    """Smooth function of a mean weight and the marginal distributions of the labels.
+
+    Each pair of a true and a predicted label has a weight, which is averaged over rows.
+    """
 
     weights: Array
     """Weight of each pair of a true and a predicted label, (C, C)."""
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Value at a mean weight and both marginals, and its derivatives in all three.
+        """Value of the function, and its derivatives in the mean and both marginals.
 
-        The mean has shape (...), the marginals have shape (..., C).
+        The mean weight has shape (...), and each marginal distribution (..., C).
         """
 
     def __call__(self, p: Array) -> Evaluation:
@@ -361,9 +364,10 @@ class Kappa(_Agreement):
 
 
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
-    """Disagreement of each pair of labels: 1, their distance, or the squared distance.
+    """Weight of the disagreement between each pair of labels.
 
-    Distances are in the order of the labels that occur, whose codes are `present`.
+    The weight of two different labels is 1, their distance or its square. The distance
+    is the difference of their ranks among the labels that occur, with codes `present`.
     """
     position = np.zeros(labels)
     position[present] = np.arange(len(present))

@@ -35,7 +35,7 @@ from skci.metrics.binding import ParameterBuilder
 from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
-_MAX_STEPS = 100  # of Newton's method, which needs about six
+_MAX_STEPS = 100  # maximum number of Newton steps; about six are usual
 _SMALL_STEP = 1e-3  # a step this small is accepted without checking the likelihood
 
 
@@ -76,8 +76,9 @@ class CalibrationCoefficient(Functional):
     The probability is :math:`\mu = 1 / (1 + \exp(-a - b x))`, where x is the logit of
     the prediction. The intercept solves :math:`E[y - \mu] = 0` for a with
     :math:`b = 1`. The slope solves :math:`E[(1, x) (y - \mu)] = 0` for a and b. The
-    influence values are those of the sandwich estimator: an entry of
-    :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y - \mu)`, where z is 1 or :math:`(1, x)`.
+    influence values lead to the sandwich estimator of the variance. They are an entry
+    of :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y - \mu)`, where z is 1 for the intercept
+    and :math:`(1, x)` for the slope.
     """
 
     logits: Array
@@ -88,7 +89,7 @@ class CalibrationCoefficient(Functional):
 
     @cached_property
     def columns(self) -> Array:
-        """Regressors; that of the coefficient is last, (m, 1 or 2)."""
+        """Regressors, (m, 1 or 2); the estimated coefficient belongs to the last."""
         ones = np.ones_like(self.logits)
         return np.stack([ones, self.logits][: 1 + self.fits_slope], axis=1)
 
@@ -189,7 +190,11 @@ class SquaredCalibrationError(Functional):
         return Evaluation(np.asarray(value), centred_influence, np.ones(1))
 
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
-        """Value; weight, mean, n / (n - 1) or 0, and weighted squares of each bin."""
+        """Value of the functional, and four statistics of each bin.
+
+        The statistics are the weight, the mean difference, the factor n / (n - 1) (0
+        for a single row), and the weighted sum of squared deviations.
+        """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
         with np.errstate(all="ignore"):
@@ -227,10 +232,10 @@ class _ClinicalMetricCI(ScoreMetricCI):
     def _of_rows(
         self, positive: Array, predicted: Array, repeats: Array
     ) -> Functional | Array:
-        """Functional of the rows, or the numbers whose mean the metric is.
+        """Functional of the rows, or the numbers whose mean over rows is the metric.
 
-        `positive` is a mask, `predicted` are probabilities, and `repeats` are counts of
-        the rows.
+        `positive` is a mask of the rows, `predicted` are their probabilities, and
+        `repeats` are their frequencies.
         """
         raise NotImplementedError
 
@@ -241,7 +246,7 @@ class _ClinicalMetricCI(ScoreMetricCI):
 
 
 def odds(threshold: float) -> float:
-    """Odds of a probability: harm of a false positive relative to a missed benefit."""
+    """Odds of a threshold: harm of a false positive relative to a missed benefit."""
     return threshold / (1 - threshold)
 
 
@@ -252,7 +257,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
 
 
 class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
-    """A metric of the decisions that follow from probabilities and a threshold.
+    """A metric of decisions to treat the rows whose probability reaches a threshold.
 
     Parameters
     ----------
@@ -282,12 +287,12 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
     def _net_benefit(
         self, events: Events, positive: Array, treated: Array
     ) -> Functional:
-        """Net benefit of treating some rows, which alone need a label."""
+        """Net benefit of treating some rows; only these rows need a label."""
         worth = decisions_worth(positive, treated, self.threshold)
         return events.known(worth, treated)
 
 
-# Values of rows are between minus the odds and 1, as Brier losses are between 0 and 1.
+# The values of rows are bounded by minus the odds and 1, like Brier losses by 0 and 1.
 _OF_BOUNDED_MEANS: dict[str, Any] = {
     "smooth": True,
     "automatic": ("score", "hall"),
@@ -324,7 +329,7 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     >>> NetBenefitCI(0.25)(y, scores)
     net_benefit@0.25 = 0.46 [0.34, 0.58], 95% interval (score, n = 80)
 
-    For an event by the time 30, rows may be censored before:
+    Rows may be censored before the time 30 by which the event is predicted:
 
     >>> import numpy as np
     >>> time, event = np.arange(1, 61), [1, 1, 0] * 20
@@ -563,13 +568,13 @@ class SquaredCalibrationErrorCI(
     .. math:: \sum_b P(s \in b) \bigl(E[y - s \mid s \in b]\bigr)^2
 
     The plain sum of squared differences overestimates the error by the variances of the
-    means in the bins. These are estimated and subtracted (Kumar, Liang and Ma, 2019),
-    so that the estimate may be below 0. It refers to these bins, and its expectation is
-    at most the error of the probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`.
-    The mean absolute difference, ECE, has an unknown bias and therefore no interval
-    here. Rows should be independent: with `groups` the subtracted variance is too
-    small, but the variance of the interval is right. If predictions are calibrated,
-    intervals are too wide.
+    means in the bins. These variances are estimated and subtracted (Kumar, Liang and
+    Ma, 2019), so that the estimate may be below 0. The error in bins is at most the
+    error of the probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`. The
+    expected calibration error (ECE), which is a mean absolute difference, has an
+    unknown bias and therefore no interval here. Rows should be independent: with
+    `groups` the subtracted variance is too small, but the variance of the interval is
+    right. If predictions are calibrated, intervals are too wide.
 
     Parameters
     ----------
@@ -603,6 +608,6 @@ class SquaredCalibrationErrorCI(
 
 
 def _ratio(above: Array, below: Array) -> Functional:
-    """Ratio of the means of two numbers per row; undefined if both means are zero."""
+    """Ratio of two means over rows; the ratio is undefined if both means are zero."""
     features = np.stack([above, below], axis=1).astype(float)
     return FunctionOfMeans(truediv, features)

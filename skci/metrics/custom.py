@@ -1,4 +1,4 @@
-"""Metrics from a user's function of the four cells, of means, or of the rows."""
+"""Metrics defined by a user's function of the four cells, means or rows."""
 
 from collections.abc import Callable
 from dataclasses import field, replace
@@ -137,7 +137,7 @@ class _FeatureMetric(_CustomMetric):
                 f"{values[rows[0]]!s}"
             )
         spreads = matrix.std(axis=0)
-        # Means over all rows, and over quarters of them.
+        # Means over all rows, and over quarters of the rows.
         order = np.random.default_rng(0).permutation(len(matrix))
         for rows in (order, *np.array_split(order, 4)):
             if len(rows):
@@ -420,8 +420,9 @@ def make_metric_ci(
     r"""Make a metric from a function of the four cells, of means over rows, or of rows.
 
     The influence values of a function of cells or means are computed from its
-    derivative by the complex step. Any other function is accepted with ``of="rows"``:
-    it is called with changed weights of the rows, or without some rows.
+    derivative by the complex step. Any other function is accepted with ``of="rows"``.
+    Its influence values are computed by calling the function with changed weights of
+    the rows, or without some rows.
 
     Parameters
     ----------
@@ -590,7 +591,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
 def _check_derivative(
     functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
 ) -> None:
-    """Compare the complex step with central differences, which may be undefined."""
+    """Check the complex step by central differences, where these are defined."""
     cause = (
         "it must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"

@@ -1,4 +1,4 @@
-r"""Metrics of probabilistic forecasts: means over rows of scores of distributions.
+r"""Metrics of probabilistic forecasts: each row has a score, which is averaged.
 
 References
 ----------
@@ -38,11 +38,11 @@ _ROUNDING = 1e-9  # largest difference of equal levels
 
 
 class Forecasts(NamedTuple):
-    """True numbers of n rows, and predictions of their distributions, (n, k).
+    """True numbers of n rows, and a predicted distribution of each number, (n, k).
 
-    Messages use the name of the predictions. Columns are members of ensembles,
-    parameters of distributions, or quantiles. The levels of quantiles are ascending;
-    they are empty for other predictions.
+    The k columns of the predictions are members of an ensemble, parameters of a
+    distribution, or quantiles. The levels of quantiles are ascending, and empty for
+    other predictions. The name of the predictions is used in messages.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Forecasts(NamedTuple):
 
     @classmethod
     def read(cls, binding: ParameterBuilder) -> Forecasts:
-        """Check the forecasts of a model within the subgroup."""
+        """Read the forecasts of a model in the subgroup, and check them."""
         name = parameter_name(binding.model)
         truth = check_numbers(binding.sample.true_items[binding.within], "y_true")
         items = binding.sample.items[binding.model][binding.within]
@@ -93,8 +93,8 @@ class _ForecastMetricCI(MetricCI, **LOSS):
     Parameters
     ----------
     method : {"auto", "hall", "delta"}, optional
-        Interval method: corrected for skewness, or symmetric. If not given, that of the
-        report, or "auto", which is "hall".
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     """
 
     reads = "items"
@@ -174,8 +174,8 @@ class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_scor
     m is the median, and :math:`\mathrm{IS}_\alpha` the interval score of the central
     interval of level :math:`1 - \alpha` [1]_; see :class:`IntervalScoreCI`. ``y_pred``
     of a model is a mapping of symmetric levels to quantiles, or a data frame with these
-    names. The score equals twice the mean pinball loss of the quantiles. Without a
-    level of 0.5 the term of the median is left out, and the sum divided by K.
+    names. The score equals twice the mean pinball loss of the quantiles. If there is no
+    level 0.5, the term of the median is left out and the sum is divided by K.
 
     References
     ----------
@@ -231,10 +231,10 @@ class IntervalScoreCI(_IntervalMetricCI):
 
     l and u are the quantiles at :math:`\alpha / 2` and :math:`1 - \alpha / 2` [1]_.
     ``y_pred`` of a model is a mapping of levels to quantiles, or a data frame with
-    these names. It may also have the m members of an ensemble in columns: the quantile
-    at p is then interpolated between the sorted members at the position
-    :math:`p (m + 1)`, so that an interval covers at its level if truth and members are
-    exchangeable. The string name is "interval_score@0.9" at a level of 0.9.
+    these names. ``y_pred`` may also have the m members of an ensemble in columns. The
+    quantile of level p is then interpolated between the sorted members at the position
+    :math:`p (m + 1)`, so that the coverage of an interval equals its level if truth and
+    members are exchangeable. The string name at a level of 0.9 is "interval_score@0.9".
 
     References
     ----------
@@ -271,14 +271,16 @@ class IntervalCoverageCI(
     r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
 
     l and u are the limits of the central interval of a level; for ``y_pred`` see
-    :class:`IntervalScoreCI`. Higher is not better: a calibrated forecast covers at the
-    level, and :class:`IntervalCoverageDeviationCI` is the difference between both. The
-    string name is "interval_coverage@0.9" at a level of 0.9.
+    :class:`IntervalScoreCI`. Higher is not better: the coverage of a calibrated
+    forecast equals the level. :class:`IntervalCoverageDeviationCI` is the difference
+    between coverage and level. The string name at a level of 0.9 is
+    "interval_coverage@0.9".
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "logit", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. Defaults to the method of the report, or to "auto", which is
+        "score".
 
     Examples
     --------
@@ -302,13 +304,14 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
     .. math:: P(l \le y \le u) - c
 
-    Intervals are too narrow if it is below 0, and too wide if it is above. The string
-    name is "interval_coverage_deviation@0.9" at a level of 0.9.
+    Prediction intervals are too narrow if the deviation is below 0, and too wide if it
+    is above 0. The string name at a level of 0.9 is "interval_coverage_deviation@0.9".
 
     Parameters
     ----------
     method : {"auto", "score", "hall", "delta"}, optional
-        Interval method. If not given, that of the report, or "auto", which is "score".
+        Interval method. Defaults to the method of the report, or to "auto", which is
+        "score".
 
     Examples
     --------
@@ -331,7 +334,7 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
 
 def log_density(distribution: Any, name: str = "distribution") -> Any:
-    """Log density or log probability of numbers, given parameters."""
+    """Return the log density, or log probability function, of a distribution."""
     is_name = isinstance(distribution, str)
     given = getattr(stats, distribution, None) if is_name else distribution
     found = getattr(given, "logpdf", None) or getattr(given, "logpmf", None)
@@ -349,9 +352,9 @@ class LogScoreCI(
     r"""Log score of predictive distributions: :math:`-E \log f(y)`. Lower is better.
 
     f is the predicted density, or the probability if y is discrete. ``y_pred`` of a
-    model has the parameters of f in columns, in the order of scipy: for "norm" the mean
-    and the standard deviation. A truth of density 0 is an error, since it makes the
-    score infinite.
+    model has the parameters of f in columns, in the order of scipy. For example, "norm"
+    has the mean and the standard deviation. A true number with density 0 is an error,
+    because the score would be infinite.
 
     Parameters
     ----------

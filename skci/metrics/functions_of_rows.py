@@ -1,10 +1,11 @@
 """Functionals defined only by their values: functions of the rows.
 
 If a function accepts weights of rows, the influence value of a row is the derivative in
-its weight, a central difference. Otherwise it is the jackknife value: the change
-without the row, times :math:`-(1 - q)/q` for a share q of the rows. Identical rows
-share an influence value. Many rows are grouped by similarity and changed together,
-which gives the mean influence value of the group.
+its weight, computed as a central difference. Otherwise the influence value is the
+jackknife value: the change of the function without the row, times :math:`-(1 - q)/q`,
+where q is the share of the row. Identical rows have the same influence value. If there
+are many rows, similar rows form a group. The weights of a group are changed together,
+which gives the mean influence value of its rows.
 
 References
 ----------
@@ -34,12 +35,12 @@ _PAIRS = 16  # pairs of random quarters of the rows
 _PAIRS_OF_SCALE = 8  # pairs for the check of the scale of influence values
 _MIN_ROWS_OF_SCALE = 64  # minimum number of rows for the check of the scale
 _MIN_RATIO = 1e-3  # lower bound of the ratio of changes to predicted changes
-_TOLERANCE_OF_SCALE = 0.05  # for the logarithm of the ratio, plus this per residual:
+_TOLERANCE_OF_SCALE = 0.05  # for the logarithm of the ratio; increased per residual by
 _TOLERANCE_PER_RESIDUAL = 10.0
 _MIN_ROWS = 16  # minimum number of rows for checks with quarters
 _MAX_ROWS = 10**9  # maximum number of rows that numpy can draw from
 _TOLERANCE = 1e-3  # relative differences attributed to rounding
-_MAX_ERROR = 0.2  # relative error of the linear approximation without a quarter
+_MAX_ERROR = 0.2  # maximum relative error of linear approximations, without quarters
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,10 @@ class FunctionalOfRows(Linearised):
     kinds: Array | None
     """Index of the kind of each unit; None if all units have different kinds."""
     keys: Array | None
-    """Numbers that distinguish units of a kind, (m, keys); None if they are equal."""
+    """Numbers that distinguish units of one kind, (m, keys).
+
+    They are None if units of one kind are identical.
+    """
 
     @cached_property
     def takes_weights(self) -> bool:
@@ -84,12 +88,13 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Differences of values without some rows, and their linear approximations.
+        """Changes of the value if some rows are removed, and linear approximations.
 
-        Two random quarters of the rows are removed, one at a time. The difference of
-        the two values is about the difference of the mean influence values of the
-        remaining rows, unless the function has no linear approximation. Returns None
-        with few rows, or if the function often fails without a quarter.
+        For each pair, two random quarters of the rows are removed, one at a time, and
+        the two values of the function are subtracted. If the function has a linear
+        approximation, this change is about the difference between the mean influence
+        values of the remaining rows. Returns None if there are few rows, or if the
+        function often fails without a quarter of the rows.
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -178,11 +183,11 @@ class GivenInfluence(FunctionalOfRows):
         return float(returned[0])
 
     def _check_scale(self, value: float, influence: Array) -> None:
-        """Check that influence values predict changes of the value without some rows.
+        """Check that influence values predict the value without some of the rows.
 
-        Changes and predictions are proportional as far as the function is linear. For
-        nonlinear functions, such as quantiles, the tolerance of the ratio increases
-        with the residuals.
+        If the function is linear, the changes of its value are proportional to the
+        predicted changes. For nonlinear functions, such as quantiles, the tolerance of
+        the ratio increases with the residuals.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self._frequencies.sum()
@@ -209,7 +214,7 @@ class GivenInfluence(FunctionalOfRows):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfRows(FunctionalOfRows):
-    """A function of rows that returns its value."""
+    """A function of rows that returns only its value."""
 
     @cached_property
     def value(self) -> float:
@@ -292,9 +297,9 @@ class FunctionOfRows(FunctionalOfRows):
         return np.where(np.abs(changes).max() <= rounding, 0.0, changes / masses)
 
     def _jackknife(self, parts: Array, identical: bool) -> Array:
-        """Mean influence value of each group, from the value without it.
+        """Mean influence value of each group, from the value without the group.
 
-        For identical rows, a single row is left out.
+        If the rows of a group are identical, only one of them is left out.
         """
         frequencies, n = self._frequencies, self._frequencies.sum()
         units = np.argsort(parts, kind="stable")
@@ -312,7 +317,7 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that influence values predict the change without some rows."""
+        """Check that influence values predict the value without some of the rows."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return
@@ -337,11 +342,11 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 
 
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
-    """Group rows of some kinds into at most `max_groups` groups of similar rows.
+    """Group similar rows into at most `max_groups` groups.
 
-    The group with the largest variation is cut repeatedly, at the mean of the key with
-    the largest variance. Keys are standardised over all rows, so that outliers are soon
-    alone.
+    Rows of different `kinds` are never in one group. The group with the largest
+    variation is repeatedly split at the mean of the key with the largest variance. Keys
+    are standardised over all rows, so that outliers are soon separated.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)

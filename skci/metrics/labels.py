@@ -613,7 +613,8 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
     ----------
     labels : array-like, optional
         Labels whose recalls are averaged; defaults to all known labels. The recall of a
-        label without true rows may have any value, for which the interval is extended.
+        label without true rows may have any value, and the interval is extended to
+        cover all of these values.
 
     Examples
     --------

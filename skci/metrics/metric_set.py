@@ -66,7 +66,7 @@ class MetricSet:
         self.pos_label = pos_label
         # A fixed seed, so that the report does not depend on the order of computations.
         self.seed = fixed_seed(random_state)
-        self.by_rows = False  # whether units of samples are rows in any case
+        self.by_rows = False  # whether each row is a unit, even if only labels are read
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
         selected = self.metrics.values()
@@ -104,7 +104,7 @@ class MetricSet:
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
-        """Check a metric; if metrics share a method, suggest methods by metric."""
+        """Check a metric, and suggest a method for each metric if one method fails."""
         try:
             metric._check(method)
         except ValueError as error:
@@ -210,7 +210,7 @@ class MetricSet:
     ) -> Reader:
         """Return a reader for all metrics.
 
-        `abstain` and `labels` apply to all metrics; these labels need not occur in the
+        `abstain` and `labels` apply to all metrics. The labels need not occur in the
         data.
         """
         requirements = [
@@ -230,7 +230,7 @@ class MetricSet:
         for requirement in requirements:
             if not requirement.infer_pos_label:
                 positive.setdefault(min(requirement.kinds), requirement.pos_label)
-        # The positive label is that of the scores, if any metric reads scores.
+        # If any metric reads scores, the positive label is the label of the scores.
         kind = "scores" if "scores" in positive else "labels"
         combined = RequiredData(
             frozenset(self.reads),
@@ -336,9 +336,10 @@ class MetricSet:
         return reader, scored
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Labels with scores: all labels, the positive one of two labels, or targets.
+        """Labels that have scores.
 
-        For the relevance of documents in long format the label is 1.
+        They are the positive label of two labels, all of more than two labels, or the
+        targets. For the relevance of documents in long format, the only label is 1.
         """
         labels = vocabulary.labels
         if vocabulary.multilabel:
@@ -366,7 +367,7 @@ class MetricSet:
     ) -> JointEstimate:
         """Estimate the metrics of all models of a sample.
 
-        `keys` replace the model in the keys of its parameters, by model.
+        `keys` maps a model to fields that replace the model in keys of parameters.
         """
         parameters = self.bind(sample)
         if keys is not None:
@@ -409,7 +410,10 @@ class MetricSet:
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Parameters for the rest, or for all, of the rows, by key of the subgroup."""
+        """Parameters with which subgroups are compared, by key of the subgroup.
+
+        They refer to the rows outside the subgroup, or to all rows.
+        """
         return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
     def bind(
@@ -418,7 +422,7 @@ class MetricSet:
         only: Container[str] | None = None,
         parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
-        """Parameters of all metrics, or of `only` some, for all models and subgroups.
+        """Parameters of all metrics, or only of `only`, for all models and subgroups.
 
         A model is skipped if it lacks predictions of the kind that a metric reads.
         `parts` replace the subgroups of the sample.
@@ -555,7 +559,10 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Parameters for the rest, or for all, of the rows, by key of the subgroup."""
+        """Parameters with which subgroups are compared, by key of the subgroup.
+
+        They refer to the rows outside the subgroup, or to all rows.
+        """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
         return {key: value for part in references for key, value in part.items()}
@@ -606,8 +613,8 @@ def keys_at_points(
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Model, index of the threshold and fields of the key, for each threshold.
 
-    With a single unnamed model, keys name the thresholds as models. Otherwise keys have
-    the model, and the threshold as a subgroup `column`.
+    With a single unnamed model, each threshold is named like a model. Otherwise keys
+    have the model, and the threshold as a subgroup of the column `column`.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():
@@ -623,7 +630,7 @@ def _events_at_points(
     points: Mapping[str, Points],
     time: float,
 ) -> Iterator[TableParameter]:
-    """Proportions with an event by a time, among positive rows at each threshold."""
+    """Proportion of rows with an event by a time, among rows above each threshold."""
     (name, method), *_ = metric_set.methods.items()
     for model, k, key in keys_at_points(column, points):
         _, levels, is_positive = points[model]
@@ -639,9 +646,9 @@ def estimate_at_points(
     points: Mapping[str, Points],
     time: float | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of labels jointly at thresholds, given by model.
+    """Estimate metrics of labels jointly at the thresholds of each model.
 
-    With a time, labels are events by the time, and the metric is the precision.
+    With a time, labels are events by this time, and the metric is the precision.
     """
     if time is not None:
         events = _events_at_points(metric_set, scored, column, points, time)

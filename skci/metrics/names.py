@@ -228,21 +228,21 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Metrics by name; those that need a threshold or a time have it set to 0.1."""
+    """Metrics by name; a required threshold or time is set to 0.1."""
     at_a_number = (cls(0.1) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
     return {name: metrics[name] for name in sorted(metrics)}
 
 
 def synonyms(name: str) -> list[str]:
-    """Other names of a listed metric; "k" and "t" represent its number."""
+    """Other names of a listed metric, with "k" or "t" instead of a number."""
     base, at, _ = name.partition("@")
     keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
     return [alias for alias, listed_name in ALIASES.items() if listed_name in keys]
 
 
 def refusal(name: str) -> str:
-    """Reason why a name has no metric; empty if it has one or no reason is known."""
+    """Reason why no metric has a name; empty if one exists or no reason is known."""
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
     refused_names = (
@@ -291,7 +291,7 @@ def resolve_metric(metric: Any) -> MetricCI:
 def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
     """Return the metrics for an entry of ``metrics=``, with their names in a report.
 
-    Functions of scikit-learn that return several numbers have several metrics.
+    A function of scikit-learn that returns several numbers has several metrics.
     """
     function, options = _with_options(entry)
     name = function if isinstance(entry, str) else _name_in_scikit_learn(function)
@@ -409,7 +409,7 @@ def _usual(name: str) -> str:
 
 def _near(name: str) -> str | None:
     """Most similar name of a metric; None if no name is similar."""
-    # Short names that differ by a letter can mean the opposite: tpr and fpr.
+    # Short names that differ by one letter can be opposites, such as tpr and fpr.
     known_names = [
         known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4
     ]

@@ -107,7 +107,7 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Parameters for all rows, if labelling depends only on predictions."""
+    """Parameters that refer to all rows, if labelling depends only on predictions."""
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
         _check_strata(sample, stratum, strata, part)
@@ -163,7 +163,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Correct a parameter of labels for the strata of its labelled rows."""
+    """Weight the labelled rows of a parameter to the strata of all rows."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -211,7 +211,7 @@ def _of_strata(
     )
 
 
-_P_VALUE = 1e-6  # below it, shares of labels are not explained by chance
+_P_VALUE = 1e-6  # p-value below which labelled shares differ not only by chance
 _MIN_EXPECTED = 5  # expected rows with and without a label in a tested group
 _AUTOMATIC_IF_CHOSEN = AUTOMATIC[1:]
 """Automatic methods that are valid if weights depend on outcomes."""
@@ -318,9 +318,10 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Range of labelled shares over groups if chance does not explain it, else "".
+    """Describe the range of labelled shares over groups if it is not due to chance.
 
-    The chi-squared test uses groups with enough expected rows.
+    The description is empty otherwise. A chi-squared test decides, from groups with
+    enough expected rows.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
@@ -363,7 +364,10 @@ def _sample(
 
 
 def _check_missing(sample: Sample) -> None:
-    """Check that no label marks missing labels: the most frequent, never predicted."""
+    """Check that no label seems to mark missing labels.
+
+    Such a label is the most frequent true label, and is never predicted.
+    """
     if not sample.codes.size or not are_labelled(sample).all():
         return
     counts = np.bincount(sample.codes[:, 0].astype(int), sample.rows.frequencies)
@@ -386,10 +390,10 @@ def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
 
 
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
-    """Copies of rows, with inverse probability weights of labelled rows.
+    """Copy rows, and weight labelled rows by inverse probabilities of being labelled.
 
-    The labelled rows come first. With a proxy they are followed by all rows, and the
-    two copies of a row are a cluster.
+    The labelled rows come first. With a proxy, copies of all rows follow, and both
+    copies of a labelled row form a cluster.
     """
     clusters = "; pass clusters as groups="
     check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
@@ -435,9 +439,11 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Parameters of labelled rows; for each proxy, of labelled rows and of all rows.
+    """Parameters of the contrasts that define the estimates.
 
-    `automatic` are the methods that "auto" tries for contrasts.
+    Each estimate has a parameter of the truth on labelled rows. For each proxy it has
+    two more parameters, on labelled rows and on all rows. `automatic` are the methods
+    that "auto" tries for contrasts.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -482,7 +488,10 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Parameters by model and metric, with a column, the proxy, as their truth."""
+    """Parameters by model and metric, in which a proxy replaces the truth.
+
+    `column` is the column of a proxy of labels.
+    """
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):
         cell_map = parameter.cell_map

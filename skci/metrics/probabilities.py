@@ -18,7 +18,7 @@ from skci.measures.traits import EDGE, LOSS, SKILL, MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
-_MIN_SHARE = 0.01  # share of the loss due to clipping at or above which it warns
+_MIN_SHARE = 0.01  # smallest share of the loss due to clipping that raises a warning
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
@@ -53,7 +53,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return {Variable(self._loss_name, binding.model): losses}
 
     def _positive_code(self, binding: ParameterBuilder) -> int:
-        """Code of the label to which scores refer; with moments, the last label."""
+        """Code of the label to which scores refer; samples of moments use the last."""
         labels = binding.sample.vocabulary.labels
         code = self._code(binding.pos_label, labels)
         if code != 1:
@@ -114,7 +114,11 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         truth: Array,
         scores: Scores,
     ) -> TableParameter:
-        """Return the parameter; `truth` is one indicator, (n,), or all, (n, labels)."""
+        """Return the parameter of the loss.
+
+        `truth` has the indicator of the positive label, (n,), or the indicators of all
+        labels, (n, labels).
+        """
         weights = binding.sample.rows.counts[binding.within]
         features = self._features(truth, scores.values, weights, scores.eps)
         if self._function is identity:
@@ -202,9 +206,9 @@ class _BrierCI(_ProbabilityMetricCI):
         return squares.sum(axis=1) * _brier_scale(squares.shape[1])
 
 
-# One row can change a bounded loss by the whole range. That matters for the mean of few
-# losses. Differences of losses are usually so small that it would dominate their
-# interval.
+# The score interval of a bounded mean allows for an unseen row with an extreme loss.
+# Such a row matters for the mean of few losses. Differences of losses are usually so
+# small that the allowance would dominate their interval, which therefore uses "hall".
 class BrierScoreCI(
     _BrierCI,
     measure="brier_score",
@@ -218,15 +222,15 @@ class BrierScoreCI(
     .. math:: E(p - y)^2, \quad \text{for many labels} \quad \sum_c E(p_c - 1\{Y =
         c\})^2
 
-    With more than two labels it is the sum over labels, between 0 and 2. With several
-    targets it is the sum over targets, halved for two targets; the probabilities are
-    then shares of all targets that add up to 1. The estimate equals
-    :func:`sklearn.metrics.brier_score_loss`.
+    With more than two labels, the score is the sum over labels, between 0 and 2. With
+    several targets, it is the sum over targets, halved for two targets. The
+    probabilities of several targets must be shares that add up to 1. The estimate
+    equals :func:`sklearn.metrics.brier_score_loss`.
 
     Losses are between 0 and 1, so that the score interval of a bounded mean is
-    available: see :func:`skci.grades_report`. It is the default for up to 4,096
-    distinct losses. Differences use "hall" by default, because models usually differ by
-    far less than a single row can.
+    available: see :func:`skci.grades_report`. The score interval is the default for up
+    to 4,096 distinct losses. Differences use "hall" by default, because the losses of
+    two models usually differ by far less than the range of a loss.
 
     Parameters
     ----------
@@ -254,8 +258,8 @@ def _brier_scale(columns: int) -> float:
 class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
-    With several targets it is the sum over the targets that are present, and p are
-    shares of all targets that add up to 1. The estimate equals
+    With several targets, the loss of a row is the sum over the targets that are present
+    in the row, and p are shares of all targets that add up to 1. The estimate equals
     :func:`sklearn.metrics.log_loss`. As in scikit-learn, probabilities are clipped away
     from 0 and 1 by the rounding error of their type. A warning is raised if much of the
     loss depends on the clipping.
@@ -316,9 +320,9 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     .. math:: E \max(0, 1 - s)
 
     With two labels the margin s is the decision value of a positive row, and minus the
-    decision value of a negative row. With more labels it is the value of the true label
-    minus the largest value of the other labels (Crammer and Singer, 2001). The estimate
-    equals :func:`sklearn.metrics.hinge_loss`.
+    decision value of a negative row. With more labels, the margin is the value of the
+    true label minus the largest value of the other labels (Crammer and Singer, 2001).
+    The estimate equals :func:`sklearn.metrics.hinge_loss`.
 
     Parameters
     ----------
@@ -357,8 +361,8 @@ class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):
     .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
 
     The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
-    class proportions has no effect to first order, because the Brier score is smallest
-    at them.
+    class proportions has no effect to first order, because no other constant prediction
+    has a smaller Brier score.
 
     Examples
     --------
@@ -373,9 +377,9 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
 
     The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
-    the class proportions has no effect to first order, because the loss is smallest at
-    them. With several targets the proportions do not add up to 1, and their uncertainty
-    is taken into account.
+    the class proportions has no effect to first order, because no other constant
+    prediction has a smaller loss. With several targets the proportions do not add up to
+    1, and the interval allows for their uncertainty.
 
     Examples
     --------
@@ -400,7 +404,11 @@ def _indicators(vocabulary: Vocabulary) -> list[Variable]:
 
 
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
-    """D2 of a loss; `losses` of a constant prediction by class, `shares` of classes."""
+    """D2 of a loss: 1 minus its ratio to the loss of a constant prediction.
+
+    `losses` are the losses of the constant prediction for rows of each class, and
+    `shares` are the class proportions.
+    """
     gains = zip(losses[1:] - losses[0], shares, strict=True)
     constant_loss = losses[0] + sum(gain * share for gain, share in gains)
     return skill(loss, constant_loss, EDGE)

@@ -14,17 +14,17 @@ uninformative proxy has almost no weight.
 
 If labels were requested with known probabilities, labelled rows are weighted by the
 inverse probabilities. The variance of :math:`\tilde T(\text{labelled})` due to these
-weights is then known from all rows. The labelled rows may show less, because few rows
-with large weights may be labelled. The difference is added to both covariances, as if
-the proxy was right in these rows.
+weights can then be computed from all rows. The variance among labelled rows may be
+smaller, because few rows with large weights may be labelled. The difference between
+both variances is added to both covariances, as if the proxy was right in these rows.
 
-Few labelled rows may show no error of a proxy that makes errors. Score intervals allow
-for unseen errors, and the corresponding variance is added to
+If few rows are labelled, the proxy may be right in all of them and wrong in other rows.
+Score intervals allow for such unseen errors, and the corresponding variance is added to
 :math:`\operatorname{Var}(\tilde T - \tilde T_\text{all})`. Then :math:`\lambda`
 minimises the width of the interval instead of the observed variance: with few labelled
 rows, intervals with :math:`\lambda = 1` are wider than intervals from labels alone. For
-metrics of scores the added variance is the variance shown by the proxies of all rows,
-and that of one row in which the proxy errs.
+metrics of scores, two variances are added: the variance shown by the proxies of all
+rows, and the variance due to one row in which the proxy is wrong.
 
 References
 ----------
@@ -61,7 +61,7 @@ from skci.measures.traits import MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 
 _MIN_WEIGHT = 1e-9
-_Z_SQUARED = 4  # about that of a 95% interval; estimates do not depend on the level
+_Z_SQUARED = 4  # about 1.96 squared, so that estimates do not depend on the level
 
 
 AUTOMATIC = ("score", "logit", "hall")
@@ -87,10 +87,10 @@ def corrected(
 ) -> JointEstimate:
     """Return the estimates corrected by the proxies of all rows.
 
-    `expected` are rows of the same units. The squared weights of unlabelled rows are
-    those expected if they were labelled. The bounds of an estimate are those of the
-    metric. The method is that of the metric, or another one if there are too many
-    possible outcomes.
+    `expected` are the rows of the same units, in which the squared weight of an
+    unlabelled row is its expected squared weight if the row was labelled. An estimate
+    has the bounds and the method of its metric. Another method is used if there are too
+    many possible outcomes.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -124,7 +124,7 @@ def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
 def _weights(
     joint: JointEstimate, block: Block, expected: Rows | None
 ) -> dict[int, float]:
-    """Coefficients of the parameters of the proxies."""
+    """Coefficients of the contrast for the parameters of the proxies."""
     source = joint.source
     assert isinstance(source, RowEstimates)
     estimates = joint.estimates
@@ -187,10 +187,10 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Covariance of metrics of proxies that the labelled rows do not show, (K, K).
+    """Covariance of metrics of proxies that is not observed in labelled rows, (K, K).
 
-    It is the covariance expected for rows with these probabilities, minus the
-    covariance shown, without negative parts.
+    The observed covariance is subtracted from the covariance expected from the
+    labelling probabilities. Negative eigenvalues of the difference are set to 0.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -210,20 +210,20 @@ def _unseen(
 def _unseen_errors(
     chosen: RowEstimates, change_covariance: Array, all_covariance: Array
 ) -> Array:
-    r"""Variance due to errors of proxies that no labelled row shows, (K, K).
+    r"""Variance due to errors of proxies that occur in no labelled row, (K, K).
 
-    `chosen` are a metric of the truth, and of each proxy on labelled rows and on all
-    rows. Score intervals of labels allow for unseen outcomes with a share of
-    :math:`z^2 / (n + z^2)`. With influence values L of the metric of a proxy, the
+    `chosen` are the parameters of the truth, and of each proxy on labelled rows and on
+    all rows. Score intervals of labels allow for unseen outcomes with a share of
+    :math:`z^2 / (n + z^2)`. If L are the influence values of the metric of a proxy, the
     variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
 
     For other small-sample methods the variance has two terms. The first is due to one
-    row in n in which a proxy errs: :math:`\Delta^2 / n^2`, where :math:`\Delta` is the
-    range of the influence values of all rows. The second is the shortfall of the
-    variance from the variance shown by the proxies of all rows.
+    row in n in which a proxy is wrong: :math:`\Delta^2 / n^2`, where :math:`\Delta` is
+    the range of the influence values of all rows. The second term is the variance among
+    the proxies of all rows minus the observed variance, if this difference is positive.
     """
     truth_parameter, few, many, *_ = chosen.parameters
     method = truth_parameter.interval_method
@@ -248,7 +248,7 @@ def _unseen_errors(
 
 
 def _positive(matrix: Array) -> Array:
-    """Part of a symmetric matrix with positive eigenvalues."""
+    """Symmetric matrix whose negative eigenvalues are set to 0."""
     values, vectors = np.linalg.eigh(matrix)
     part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return part
@@ -363,9 +363,9 @@ def _of_graded(
 ) -> TableParameter:
     """Mean over graded items; each stratum is weighted by all its items.
 
-    It is computed as the mean over all items of numbers whose variance within strata
-    equals the variance of the means. Strata with fewer than two graded items are
-    pooled.
+    The mean is computed from a number for each item. The variance of these numbers
+    within strata equals the variance of the means of the strata. Strata with fewer than
+    two graded items are pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])

@@ -1,7 +1,8 @@
-"""Metrics of rankings: means over queries of a value of the order of documents.
+"""Metrics of rankings: each query has a value, which is averaged over queries.
 
-Values are averaged over the orders of tied documents in closed form: the contribution
-of a tied document is the mean contribution over the positions of its ties.
+The value of a query depends on the order of its documents. It is averaged over the
+orders of tied documents in closed form: the contribution of a tied document is the mean
+contribution over the positions of the tied documents.
 
 References
 ----------
@@ -96,10 +97,10 @@ class Rankings:
         return self.sums(self.gains * means)
 
     def first_hit(self, k: int | None, power: int) -> Array:
-        """Mean inverse position of the first relevant document, raised to a power.
+        """Mean of a power of the inverse position of the first relevant document.
 
-        The value is 0 if that position exceeds k. Gains are 1 for relevant documents
-        and 0 otherwise.
+        The inverse is treated as 0 if the position exceeds k. Gains must be 1 for
+        relevant documents and 0 otherwise.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]
@@ -114,11 +115,11 @@ class Rankings:
 
 
 class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
-    """A metric of rankings: the mean of a value of each query.
+    """A metric of rankings: a mean over queries.
 
-    Truth and scores are matrices with a row for each query, as in scikit-learn, or have
-    a row for each document, with the query of each row passed as ``query=``. The rows
-    of a query are one unit, and queries are independent. Documents that were not
+    Truth and scores are matrices with a row for each query, as in scikit-learn. They
+    may also have a row for each document, with the query of each row passed as
+    ``query=``. Queries are independent units. Documents that were not
     retrieved have missing scores (NaN). With weights, which must be equal in all rows
     of a query, the mean is weighted.
 
@@ -212,7 +213,10 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Score documents by an estimator; in wide rows, each column is a label."""
+        """Score documents by an estimator.
+
+        If rows are queries, each column of the truth is a label of the estimator.
+        """
         shape = np.shape(y)
         labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
         return scores_of(estimator, X, labels, self._score_methods), {}
@@ -459,9 +463,9 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
     """
 
     def _of_hits(self, hits: Rankings) -> Array:
-        # Among m tied documents, r of them relevant, the i-th is relevant with
-        # probability r / m. It then has (i - 1) (r - 1) / (m - 1) relevant ties before
-        # it in the mean.
+        # If r of m tied documents are relevant, the i-th of them is relevant with
+        # probability r / m. On average, a relevant i-th document follows
+        # (i - 1) (r - 1) / (m - 1) relevant documents of the tie.
         size, before, shown = hits.size, hits.before, hits.shown(self.k)
         longest = np.arange(1, hits.sizes.max() + 1)
         harmonic = np.append(0, np.cumsum(1 / longest))
@@ -494,7 +498,7 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
     .. math:: \frac 1Q \sum_q
         \frac{\#\{j \le k : d_j \text{ relevant}\}}{\#\{j : d_j \text{ relevant}\}}
 
-    It is averaged over the Q queries.
+    The proportion is averaged over the Q queries.
 
     Examples
     --------
@@ -514,8 +518,9 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
 
     .. math:: \frac 1Q \sum_q \frac{\#\{j \le k : d_j \text{ relevant}\}}{k}
 
-    It is averaged over the Q queries. If a query has fewer than k documents, the number
-    of relevant ones is still divided by k, as in trec_eval.
+    The proportion is averaged over the Q queries. If a query has fewer than k
+    documents, the number of its relevant documents is still divided by k, as in
+    trec_eval.
 
     Examples
     --------
@@ -580,10 +585,10 @@ class BprefCI(_RelevantCI, measure="bpref"):
     .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}} \Bigl(1 -
         \frac{\min(n_i, R_q)}{\min(N_q, R_q)}\Bigr)
 
-    where query q has :math:`R_q` documents judged relevant and :math:`N_q` judged not
-    relevant, and :math:`n_i` of the latter are ranked above document i. Documents that
-    were not judged, with relevance -1, are left out. The metric is ``bpref`` of
-    trec_eval.
+    where query q has :math:`R_q` relevant and :math:`N_q` irrelevant documents among
+    its judged documents, and :math:`n_i` irrelevant documents are ranked above document
+    i. Documents that were not judged, with relevance -1, are left out. The metric is
+    ``bpref`` of trec_eval.
 
     References
     ----------
@@ -605,7 +610,8 @@ class BprefCI(_RelevantCI, measure="bpref"):
         n_relevant = hits.totals[hits.query]
         n_irrelevant = np.bincount(query, judged & ~relevant)[hits.query]
         before, tied = hits.before - hits.gains_before, hits.size - hits.gains
-        # Every number of tied irrelevant documents is equally likely to be above a hit.
+        # Among tied documents, the number of irrelevant documents above a relevant
+        # document is uniformly distributed.
         below_limit = np.clip(n_relevant - before, 0, tied + 1)
         above = below_limit * (before + (below_limit - 1) / 2)
         above = (above + (tied + 1 - below_limit) * n_relevant) / (tied + 1)
@@ -645,9 +651,9 @@ class LabelRankingAveragePrecisionCI(
 
     where :math:`Y_i` are the labels of row i and s the scores.
 
-    The value of a row is the mean over its labels. For each label, it is the proportion
-    of true labels among those with the same score or a larger one. The estimate equals
-    :func:`sklearn.metrics.label_ranking_average_precision_score`.
+    The value of a row is the mean over its labels of a proportion: the proportion of
+    true labels among all labels whose score is at least the score of the label. The
+    estimate equals :func:`sklearn.metrics.label_ranking_average_precision_score`.
 
     Parameters
     ----------
@@ -680,8 +686,8 @@ class LabelRankingLossCI(
 
     where :math:`Y_i` are the labels of row i and s the scores.
 
-    A pair has one label that the row has and one that it does not have. Lower is
-    better. The estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with
+    A pair consists of a true label of the row and another label. Lower is better. The
+    estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with
     no label, or with all labels, has the value `zero_division`.
 
     Examples

@@ -42,7 +42,7 @@ from skci.metrics.base import MetricCI, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import WeightedMean
 
-_ROUNDING = 1e-12  # of a cumulative share
+_ROUNDING = 1e-12  # rounding error of a cumulative share
 _REACH = 0.98  # 1.96 standard deviations of the indicator of being below the median
 
 
@@ -59,9 +59,9 @@ def quantile(values: Array, weights: Array, level: float) -> float:
 class Median(Functional):
     """Weighted median of nonnegative values.
 
-    The influence values are those of the distribution function F at the median, divided
-    by the density. The density is the slope of F between two limits that are as far
-    apart as those of Woodruff's 95% interval (1952).
+    The influence values are the influence values of the distribution function F at the
+    median, divided by the density. The density is the slope of F between two limits
+    that are as far apart as the limits of Woodruff's 95% interval (1952).
     """
 
     values: Array
@@ -75,8 +75,8 @@ class Median(Functional):
     def __call__(self, p: Array) -> Evaluation:
         median = self.estimate(p)
         side = np.sign(self.values - median) / 2
-        # Half of the rows at the median, except one, count as below it and half as
-        # above.
+        # The rows at the median, except one, are split: half of them count as below the
+        # median and half as above.
         ties = side == 0
         heaviest = (p / self.frequencies)[ties].max(initial=0)
         side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
@@ -86,14 +86,14 @@ class Median(Functional):
 
     @property
     def link(self) -> Link:
-        """Scale of F, on which Wald's interval of the median is Woodruff's."""
+        """Transformation by F, with which the Wald interval is Woodruff's interval."""
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
-        """F at a value; where the value repeats, the share nearest to 1/2.
+        """F at a value; for a repeated value, the cumulative share nearest to 1/2.
 
-        Between the neighbours of the median F is 1/2, because every interval includes
-        both.
+        F is 1/2 between the neighbours of the median, because every interval includes
+        both neighbours.
         """
         values, shares = self._knots
         lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
@@ -109,7 +109,7 @@ class Median(Functional):
         return np.full_like(value, density, dtype=float)
 
     def _quantile_at(self, share: Any) -> Any:
-        """Quantile at a share; it is not closer to the median than the next value."""
+        """Quantile at a share, at least as far from the median as its neighbours."""
         values, shares = self._knots
         below, above = self._neighbours
         quantiles = np.interp(share, shares, values, left=0.0, right=np.inf)
@@ -189,7 +189,7 @@ def squared_log_error(y: Array, values: Array) -> Array:
 
 
 def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
-    """Loss whose mean is smallest at the quantile of level alpha."""
+    """Pinball loss, whose mean is minimised by the quantile of level alpha."""
     return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
 
 
@@ -300,7 +300,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
         for v, values in variables.items():
-            if v.name == "error":  # its rounding error is that of the truth
+            if v.name == "error":  # the truth determines the rounding error
                 columns = values, variables[Variable("truth", target=v.target)]
                 sizes[v] = sum(np.abs(column).max() for column in columns)
         means = Means.of_rows(monomials, variables, weights, sizes)
@@ -449,8 +449,8 @@ class MeanAbsoluteScaledErrorCI(
     .. math:: \frac{E|y - \hat y|}{\frac 1{T - m} \sum_{t=m+1}^T |x_t - x_{t-m}|}
 
     The denominator is the mean absolute error of the naive forecast for the training
-    series x, which repeats the value m steps before [1]_. It is treated as known: the
-    interval is the interval of the numerator, rescaled.
+    series x, which repeats the value m steps before [1]_. The denominator is treated as
+    known, so that the interval is the rescaled interval of the numerator.
 
     Parameters
     ----------
@@ -548,9 +548,8 @@ class MeanAbsolutePercentageErrorCI(
 ):
     r"""Mean absolute percentage error: :math:`E(|y - \hat y| / |y|)`.
 
-    Lower is better. The estimate equals
-    :func:`sklearn.metrics.mean_absolute_percentage_error`: a proportion, not a
-    percentage.
+    Lower is better. The estimate is a proportion, not a percentage, and equals
+    :func:`sklearn.metrics.mean_absolute_percentage_error`.
 
     Examples
     --------
@@ -772,7 +771,7 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
 
     The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
-    of the median has no effect to first order, because the error is smallest at it.
+    of the median has no effect to first order, because it minimises the mean error.
 
     Examples
     --------
@@ -794,7 +793,7 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 
     The estimate equals :func:`sklearn.metrics.d2_pinball_score`, apart from the
     interpolation of the quantile in older releases. The uncertainty of the quantile has
-    no effect to first order, because the loss is smallest at it.
+    no effect to first order, because the quantile minimises the mean loss.
 
     Examples
     --------
@@ -807,9 +806,10 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 
 
 class _DevianceCI(RegressionMetricCI):
-    """A metric of Tweedie deviances: variances are proportional to a power of the mean.
+    """A metric of the Tweedie deviance for a power of the mean.
 
-    The power is an option or is fixed by a subclass.
+    The variance of the truth is assumed to be proportional to this power. The power is
+    an option, or is fixed by a subclass.
 
     Parameters
     ----------
@@ -897,7 +897,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, where p is the
     power. The estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty
-    of the mean has no effect to first order, because the deviance is smallest at it.
+    of the mean has no effect to first order, because it minimises the mean deviance.
 
     Examples
     --------
@@ -909,7 +909,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """The loss, and columns that determine the deviance from the mean."""
+        """Names of the loss and of the columns for the deviance of the mean."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
@@ -920,7 +920,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         mean = np.array(means.origins[Variable("truth", target=target)])
-        # Squares are centred at the mean, so that their potential there is 0.
+        # Squares are centred at the mean, so that the potential at the mean is 0.
         at_mean = _potential(mean, self.power) if self.power else np.zeros(2)
         return partial(_skill_of_deviance, at_mean)
 
@@ -941,7 +941,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """D2 of the deviance; truths are centred at the mean."""
+    """D2 of the deviance, from truths that are centred at the mean."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

@@ -45,7 +45,7 @@ class GiniCoefficient(RocAuc):
 class KolmogorovSmirnov(OrderOfScores):
     """Largest distance between the distribution functions of two classes.
 
-    Influence values are those of the distance at the score where it is largest.
+    The influence values are computed at the score with the largest distance.
     """
 
     @property
@@ -77,9 +77,10 @@ class KolmogorovSmirnov(OrderOfScores):
 class CumulativeGain(OrderOfScores):
     """Proportion of the positive rows among the rows with the largest scores.
 
-    The selected rows are a given share of all rows; rows with the score at the cut
-    count in proportion. The cut depends on the rows. Its effect is computed from the
-    slope of the gain between the limits of a 95% interval of the position of the cut.
+    The selected rows are a given share of all rows. If rows with equal scores are only
+    partly selected, each of them counts in proportion. The cut between selected and
+    other rows is estimated. The effect of its error is computed from the slope of the
+    gain between the limits of a 95% interval of the position of the cut.
     """
 
     share: float = 0.1
@@ -177,10 +178,11 @@ class KolmogorovSmirnovCI(
 
     Notes
     -----
-    The standard error is that of the distance at the threshold where it is largest. The
-    statistic is a maximum and therefore exceeds the distance in the population on
-    average. The interval is extended downwards by an upper bound of the mean excess:
-    the excess of halves of the rows over all rows, divided by :math:`\sqrt 2 - 1`.
+    The standard error is computed for the distance at the threshold with the largest
+    distance. The statistic is a maximum and therefore exceeds the distance in the
+    population on average. The interval is extended downwards by an upper bound of this
+    mean excess. The bound is the mean statistic of random halves of the rows minus the
+    statistic of all rows, divided by :math:`\sqrt 2 - 1`.
 
     Examples
     --------
@@ -250,9 +252,9 @@ class GainAtCI(_AtShareCI):
 
     .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t) = k
 
-    for a share k of all rows, such as the customers that a campaign reaches. Rows with
-    the score at the cut count in proportion. The string name for a tenth of the rows is
-    "gain@0.1".
+    for a share k of all rows, such as the customers that a campaign reaches. If rows
+    with equal scores are only partly selected, each of them counts in proportion. The
+    string name for a tenth of the rows is "gain@0.1".
 
     Examples
     --------

@@ -62,11 +62,11 @@ class ShareOfPairs(Functional):
     @property
     @abstractmethod
     def _classes(self) -> tuple[Array, ...]:
-        """Masks of the cells of the rows on either side of the pairs."""
+        """Masks of cells, for the first and for the second row of a pair."""
 
     @property
     def _gradient(self) -> Array:
-        """Infinite if a class has a single row, so that its variance is unknown."""
+        """Gradient; infinite if a class has one row, whose variance is unknown."""
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
     def support(self, counts: Array) -> InformativeRows:
@@ -123,7 +123,7 @@ class OrderOfScores(ShareOfPairs):
     n_rows: int
     """Number of all rows, including rows of other labels."""
     n_missed: int = 0
-    """1 if the first score represents missing scores: precision there is 0."""
+    """1 if the first score represents missing scores, whose precision is 0; else 0."""
 
     @cached_property
     def positive(self) -> Array:
@@ -140,7 +140,7 @@ class _Area(OrderOfScores):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         """Smallest and largest value over all orders of the rows with equal scores.
 
-        `mixed` is a mask of the scores that represent several scores, shape (scores,).
+        `mixed` is a mask of the distinct scores that stand for several original scores.
         """
 
 
@@ -238,7 +238,10 @@ class AveragePrecision(_Area):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Positive mass, precision, and positive over flagged mass at each score."""
+        """Positive mass and precision at each score, and a ratio of masses.
+
+        The ratio is the positive mass at the score over the mass at or above the score.
+        """
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
         flagged[: self.n_missed] = np.inf
@@ -248,12 +251,13 @@ class AveragePrecision(_Area):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value over all orders of the rows with equal scores.
 
-        Let F rows have a larger score, H of them positive. Let p positive and n
-        negative rows have the score itself. At a positive row with s positive and t
-        negative rows of this score at or above it, the precision is
-        :math:`(H + s) / (F + s + t)`. This is at most :math:`(H + p) / (F + p)` and at
-        least :math:`(H + s) / (F + n + s)`. The mass s increases up to p over the
-        positive rows, so that the lower bounds add up to at least
+        Of F rows with a larger score, H rows are positive. Of the rows with the score
+        itself, p rows are positive and n rows are negative. Suppose that s positive and
+        t negative rows of this score are ranked at or above a positive row. The
+        precision at this row is :math:`(H + s) / (F + s + t)`. This is at most
+        :math:`(H + p) / (F + p)` and at least :math:`(H + s) / (F + n + s)`. The mass s
+        increases up to p over the positive rows, so that the lower bounds add up to at
+        least
 
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
@@ -278,7 +282,7 @@ class InterpolatedPrecision(AveragePrecision):
     """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
 
     The interpolated precision at a recall is the largest precision at that recall or
-    above, and 0 beyond the largest recall. Influence values are those of the mean over
+    above, and 0 beyond the largest recall. The influence values belong to the mean over
     the positive rows, which approximates the mean over the 101 recalls.
     """
 
@@ -357,7 +361,7 @@ class ScoreMetricCI(MetricCI):
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
             ``confidence_interval()``. With ``average=None``, a report on all labels or
-            targets like that of :func:`skci.joint_report`.
+            targets, as returned by :func:`skci.joint_report`.
 
         Raises
         ------
@@ -606,7 +610,7 @@ class _AreaCI(OrderMetricCI):
         ]
 
     def _sizes(self, binding: ParameterBuilder) -> Any:
-        """Rows that count in the weight of each area, (units, areas)."""
+        """Indicators of the rows whose number is the weight of each area."""
         return binding.positives.astype(float)
 
 
@@ -723,7 +727,7 @@ class AveragePrecisionCI(_AreaCI):
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
 
-    Each of 40 images has three objects, and the third was detected in some:
+    Each of 40 images has three objects. The third object was detected in some images:
 
     >>> is_object, third = [1, 0, 1, 1] * 40, [0.7, None, 0.6, None, None] * 8
     >>> scores = [score for last in third for score in (0.9, 0.8, 0.75, last)]

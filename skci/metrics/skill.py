@@ -37,11 +37,11 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
 
     .. math:: 1 - S / S_\mathrm{ref}
 
-    S and :math:`S_\mathrm{ref}` are scores on the same rows, and the interval takes the
-    errors of both and their correlation into account. A skill of 0 is that of the
-    reference, and 1 is perfect. The reference is a model of the same report, for
-    which no skill is reported. The metric has the name of the score with the suffix
-    "_skill".
+    S and :math:`S_\mathrm{ref}` are scores on the same rows, and the interval allows
+    for the errors of both scores and for their correlation. The skill is 0 for a model
+    that is as good as the reference, and 1 for a perfect model. The reference is a
+    model of the same report, which has no reported skill. The metric has the name of
+    the score with the suffix "_skill".
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: ParameterBuilder, model: str) -> Array:
-        """Numbers of the rows whose mean is the score of a model, to first order."""
+        """Numbers of the rows whose mean equals the score of a model to first order."""
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)
         counts, cells = parameter.counts, parameter.index[binding.within]

@@ -55,7 +55,7 @@ class Summary:
         return sample if self._edges is None else sample.binned(self._edges)
 
     def _moments(self, sample: Sample) -> MomentSample:
-        """Sufficient moments for the metrics, from rows or from other moments."""
+        """Moments that are sufficient for the metrics, from rows or other moments."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if sample.proxies is not None:
             raise ValueError(

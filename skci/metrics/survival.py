@@ -1,9 +1,9 @@
 r"""Measures of predicted survival, as functionals of weights on rows.
 
-Rows are censored at random. Rows with an observed event also represent rows that were
-censored before: they are weighted by the inverse of the probability G of not being
-censored. G is the Kaplan-Meier estimate at the same weights, so that influence values
-include its error.
+Censoring is assumed to be random. Rows with an observed event also represent rows that
+were censored before: the rows with an event are weighted by the inverse of the
+probability G of not being censored. G is the Kaplan-Meier estimate at the weights of
+the rows, so that influence values include the error of G.
 
 References
 ----------
@@ -99,7 +99,7 @@ class Censoring:
         """Inverse probability of censoring weights of the rows, raised to a power.
 
         The weight is the inverse of the probability of not being censored before the
-        event of the row. Censored rows have 0.
+        event of the row. Censored rows have weight 0.
         """
         before = self.survival[self.follow_up.position]
         counts = self.follow_up.event & (before > 0)
@@ -109,7 +109,7 @@ class Censoring:
         r"""Influence of each row through the probabilities of not being censored.
 
         `slopes` are the derivatives of a statistic in :math:`\log G` after the first k
-        times, (times + 1,).
+        times, for k = 0, 1, ..., shape (times + 1,).
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -137,9 +137,9 @@ class Concordance(ShareOfPairs):
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
 
-    over rows i whose event is observed before tau, and rows j with a later event or
-    censoring, or with censoring at the same time: :math:`c_{ij} = 1`. The weight
-    :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
+    over rows i whose event is observed before tau. :math:`c_{ij}` is 1 if the event or
+    censoring of row j is later, or row j is censored at the same time, and 0 otherwise.
+    The weight :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
     """
 
     follow_up: FollowUp
@@ -149,7 +149,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows whose event is the earlier one in some pair."""
+        """Mask of the rows that are the earlier row of at least one pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -202,13 +202,14 @@ class Concordance(ShareOfPairs):
 def concordant_masses(
     order: Array, risk: Array, first: Array, second: Array
 ) -> tuple[Array, Array]:
-    """Mass of the rows concordant with each row, as the earlier and as the later row.
+    """Mass of the rows that form a concordant pair with each row.
 
-    A pair consists of a row and a row of higher order. It is concordant if the earlier
-    row has the larger risk; ties count half. `first` and `second` are the masses of the
-    rows in the two roles. Pairs are counted by the highest bit in which their orders
-    differ: in blocks of orders of each size, the lower half is paired with the upper
-    half.
+    The earlier row of a pair has the lower order. A pair is concordant if the earlier
+    row has the larger risk; ties count half. Returns two masses for each row: as the
+    earlier and as the later row of pairs. `first` and `second` are the masses of rows
+    as earlier and later rows. Pairs are counted by the highest bit in which their
+    orders differ: in blocks of orders of each size, the lower half is paired with the
+    upper half.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -229,13 +230,13 @@ def concordant_masses(
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDynamicAuc(ShareOfPairs):
-    r"""Area under the ROC curve: cases with an event by a time, controls without.
+    r"""Area under the ROC curve for the event of a row by a given time.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
         {\sum_i p_i w_i \sum_j p_j}
 
     over rows i whose event is observed at or before the time, with weight
-    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond it (Blanche and
+    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond the time (Blanche and
     others, 2013).
     """
 
@@ -277,7 +278,7 @@ class CumulativeDynamicAuc(ShareOfPairs):
 
 @dataclass(frozen=True, eq=False)
 class SurvivalBrier(Functional):
-    r"""Brier score of predicted survival at a time, or a weighted sum over times.
+    r"""Brier score of predicted survival at a time, or weighted sum over times.
 
     .. math:: \sum_i p_i \Bigl(\frac{S_i(t)^2 1(T_i \le t, \text{event})}{G(T_i-)}
         + \frac{(1 - S_i(t))^2 1(T_i > t)}{G(t)}\Bigr)
@@ -304,7 +305,7 @@ class SurvivalBrier(Functional):
         return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
-        """Value, contributions of the rows, and slopes in the logs of G."""
+        """Value, contributions of the rows, and derivatives in the logarithms of G."""
         follow_up, beyond = self.follow_up, np.zeros(len(p))
         event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
         for time, factor, survival in zip(
@@ -329,13 +330,13 @@ class SurvivalBrier(Functional):
 class _SurvivalMetricCI(MetricCI):
     """A metric of the times to an event, which may be censored.
 
-    Censoring is assumed to be independent of times and predictions. If its distribution
-    is needed, it is estimated from the same rows by Kaplan and Meier's method, with
-    events before censoring at the same time. The interval allows for the error of this
-    estimate.
+    Censoring is assumed to be independent of times and predictions. If a metric needs
+    the distribution of censoring times, this distribution is estimated from the same
+    rows by Kaplan and Meier's method, with events before censoring at the same time.
+    The interval allows for the error of this estimate.
 
-    The degrees of freedom of the variance are at most those of the weights of events.
-    Intervals with fewer than 19 degrees of freedom warn.
+    The degrees of freedom of the variance are at most the degrees of freedom of the
+    weights of events. Intervals with fewer than 19 degrees of freedom raise a warning.
     """
 
     _truth = "survival"
@@ -385,12 +386,12 @@ class ConcordanceCI(
 
     .. math:: P(R_i > R_j \mid T_i < T_j)
 
-    Pairs are comparable if the earlier event is known: a row with an event and a row
-    that is followed longer, or is censored at the same time. Pairs with equal risks
-    count half, and two events at the same time are no pair, as in R's package survival.
-    This is Harrell's C. It depends on the distribution of censoring times, for which
-    `weighting` and `tau` correct: Uno's C. The standard error is that of the
-    infinitesimal jackknife.
+    Two rows are a pair if one row has an event, and the other row is followed longer or
+    is censored at the same time. Pairs with equal risks count half, and two events at
+    the same time are no pair, as in R's package survival. By default the metric is
+    Harrell's C, which depends on the distribution of censoring times. `weighting` and
+    `tau` correct for this distribution, which gives Uno's C. The standard error is
+    computed by the infinitesimal jackknife.
 
     Parameters
     ----------
@@ -398,9 +399,9 @@ class ConcordanceCI(
         "ipcw" for weights of :math:`1 / G(T_i-)^2`, where G is the probability of not
         being censored (Uno and others, 2011). By default pairs are not weighted.
     tau : float, optional
-        Upper limit of the time of the earlier event of a pair; by default there is
-        none. With weights, it excludes the last events: few rows are followed so long,
-        so that their weights are large.
+        Upper limit of the time of the earlier event of a pair; by default there is no
+        limit. With weights, a limit excludes the last events, whose weights are large
+        because few rows are followed so long.
 
     References
     ----------
@@ -466,10 +467,10 @@ class CumulativeDynamicAucCI(
     .. math:: P(R_i > R_j \mid T_i \le t < T_j)
 
     Cases are the rows with an event at or before time t, and controls the rows that are
-    followed beyond it. Rows that are censored before t are neither. They are
-    represented by cases, which have the weight :math:`1 / G(T_i-)`, where G is the
-    probability of not being censored (Blanche and others, 2013). The string name for a
-    time of 365 is "cumulative_dynamic_auc@365".
+    followed beyond time t. Rows that are censored before t are neither cases nor
+    controls. They are represented by cases, which have the weight
+    :math:`1 / G(T_i-)`, where G is the probability of not being censored (Blanche and
+    others, 2013). The string name for a time of 365 is "cumulative_dynamic_auc@365".
 
     References
     ----------

@@ -93,10 +93,11 @@ class WordErrorRateCI(_EditRateCI, measure="wer"):
 
     .. math:: \sum_i E_i / \sum_i N_i
 
-    with the :math:`E_i` substitutions, deletions and insertions of words that turn
-    reference i, of :math:`N_i` words, into the recognised text. The estimate equals
-    ``jiwer.wer``; jiwer must be installed. Case and punctuation count, so that texts
-    should be normalised first.
+    where reference i has :math:`N_i` words, and :math:`E_i` is the number of
+    substitutions, deletions and insertions of words that turn the reference into the
+    recognised text. The estimate equals ``jiwer.wer``; jiwer must be installed.
+    Differences in case and punctuation count as errors, so that texts should be
+    normalised first.
 
     Examples
     --------
@@ -114,9 +115,9 @@ class CharacterErrorRateCI(_EditRateCI, measure="cer"):
 
     .. math:: \sum_i E_i / \sum_i N_i
 
-    with the :math:`E_i` substitutions, deletions and insertions of characters that turn
-    reference i, of :math:`N_i` characters, into the recognised text. The estimate
-    equals ``jiwer.cer``; jiwer must be installed.
+    where reference i has :math:`N_i` characters, and :math:`E_i` is the number of
+    substitutions, deletions and insertions of characters that turn the reference into
+    the recognised text. The estimate equals ``jiwer.cer``; jiwer must be installed.
 
     Examples
     --------
@@ -160,7 +161,11 @@ class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
 
 
 def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
-    """BLEU from both lengths, and the matching and all n-grams of each order."""
+    """Compute BLEU from the lengths of answers and references and n-gram counts.
+
+    `counts` are the number of matching n-grams for each order, followed by the number
+    of all n-grams for each order.
+    """
     half = len(counts) // 2
     pairs = zip(counts[:half], counts[half:], strict=True)
     logs = [np.log(divisor(match) / total) for match, total in pairs]
@@ -174,7 +179,7 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
         \log \frac{m_k}{n_k}\Bigr)
 
     where r is the length of the references and c the length of the translations. The
-    translations have :math:`n_k` n-grams of order k, and :math:`m_k` of them match. The
+    translations have :math:`n_k` n-grams of order k, of which :math:`m_k` match. The
     estimate equals ``sacrebleu.corpus_bleu``; sacrebleu must be installed. BLEU is
     undefined if no n-gram of some order matches; sacrebleu smooths in this case. An
     item may have a tuple of references.

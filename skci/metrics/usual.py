@@ -21,7 +21,7 @@ class Scores(NamedTuple):
     """Kinds of scores that all models have."""
 
     any: bool = False
-    """Whether models have any scores."""
+    """Whether the models have scores."""
     probabilities: bool = False
     """Whether the scores are probabilities."""
 
@@ -39,7 +39,7 @@ class UsualMetrics(NamedTuple):
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a function like `joint_report` to choose metrics if none are passed."""
+    """Decorate a function like `joint_report` to choose metrics if none is passed."""
 
     @wraps(report)
     def with_usual_metrics(
@@ -150,7 +150,7 @@ def _names_of_fields(y_true: Any) -> Any:
 
 
 def _are_event_and_time(y_true: Any) -> bool:
-    """Whether one of two columns contains events, 0 or 1, and the other times."""
+    """Whether one of two columns contains events (0 or 1) and the other has times."""
     columns = np.asarray(y_true).T
     if columns.ndim != 2 or len(columns) != 2:
         return False

@@ -1,9 +1,9 @@
 """Readers of file formats, which return arguments of :func:`skci.joint_report`.
 
-:func:`trec` reads relevance judgements and runs of search, :func:`coco` objects and
-detections, and :func:`transcripts` references and hypotheses of speech. Each accepts
-paths, which may end in ``.gz``, or open files, of one model or of several models by
-name.
+:func:`trec` reads relevance judgements and runs of search systems. :func:`coco` reads
+objects and detections, and :func:`transcripts` reads references and hypotheses of
+speech recognition. Each function accepts paths, which may end in ``.gz``, or open
+files. Several models are passed as a mapping by name.
 """
 
 from skci.readers.detection import coco

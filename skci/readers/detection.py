@@ -69,13 +69,13 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
     over the recalls 0, .01, ..., 1, over classes, and over overlaps (IoU) of .50, .55,
     ..., .95. ``"AP50"`` and ``"AP75"`` use a single overlap. ``"AP small"``,
     ``"AP medium"`` and ``"AP large"`` use objects of a range of areas. ``"AR@1"``,
-    ``"AR@10"`` and ``"AR@100"`` are the largest recall with at most this number of
-    detections in an image, and ``"AR small"``, ``"AR medium"`` and ``"AR large"`` the
+    ``"AR@10"`` and ``"AR@100"`` are the largest recall with at most 1, 10 or 100
+    detections in an image. ``"AR small"``, ``"AR medium"`` and ``"AR large"`` are the
     recall for a range of areas. Detections are matched in order of their scores; crowds
     and objects of other areas are ignored.
 
-    The influence of an image on AP is its influence on the interpolated precision
-    averaged over objects, which approximates the average over 101 recalls.
+    The influence of an image on AP is approximated by its influence on the interpolated
+    precision averaged over objects instead of 101 recalls.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
 
 
 def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
-    """Place for messages and content of a JSON file; parsed content is unchanged."""
+    """Name for messages, and content of a JSON file; parsed content is unchanged."""
     if isinstance(source, Mapping | list):
         return parameter, source
     with opened(source, parameter) as (place, file):
@@ -128,7 +128,7 @@ def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
 
 
 def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
-    """Return the records of a name, checked to have some fields."""
+    """Return a member that contains records, and check the fields of the records."""
     records = parent.get(name) if isinstance(parent, Mapping) else None
     if not isinstance(records, list):
         raise ValueError(f"{place}: must have an array of {name}, as in COCO's format")
@@ -225,8 +225,8 @@ def _match(
     free = np.ones((len(_AREAS), len(_OVERLAPS), len(objects)), dtype=bool)
     minimum = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
     for k in range(len(detections) if objects else 0):
-        # The last object with the largest overlap matches; ignored ones only without
-        # others.
+        # The last object with the largest overlap matches. Ignored objects match only
+        # if no other object does.
         fits = free & (overlaps[k] >= minimum)
         merit = np.where(fits, overlaps[k] + 2 * ~ignored, -1)
         best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)
@@ -239,7 +239,10 @@ def _match(
 
 
 def _overlaps(boxes: Array, objects: Array, is_crowd: Array) -> Array:
-    """Intersection over union of boxes and objects; for crowds, over the box."""
+    """Intersection over union of boxes and objects.
+
+    For crowds, the intersection is divided by the area of the box.
+    """
     first, second = boxes[:, np.newaxis], objects[np.newaxis]
     corners = np.minimum(*(x[..., :2] + x[..., 2:] for x in (first, second)))
     sides = np.maximum(corners - np.maximum(first[..., :2], second[..., :2]), 0)
@@ -294,8 +297,8 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
         return replace(super()._measure, reads="", automatic=("logit",))
 
     def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
-        # The check of the scale is skipped: without some images, rare classes have no
-        # objects.
+        # The check of the scale removes images and is skipped, because rare classes
+        # could lose all objects.
         weights = binding.sample.rows.counts[binding.within]
         images = binding.columns(self.reads)[1][binding.within]
         functional = FixedValueFunctional(self.g(images, weights), weights)
@@ -309,7 +312,7 @@ def _mean(
     images: Sequence[_Image],
     image_weights: Array,
 ) -> tuple[float, Array]:
-    """Mean over classes with objects and over overlaps, and influence of each image."""
+    """Mean over overlaps and classes with objects, and influence of each image."""
     classes, k = images[0].classes, [*_AREAS].index(area)
     positions = np.array([image.position for image in images])
     weights = np.bincount(positions, image_weights, len(classes[0].objects))

@@ -65,8 +65,9 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
     Notes
     -----
     The rank in a run is ignored, as in trec_eval. Documents are sorted by descending
-    scores in single precision, and ties by descending names. Queries without judgements
-    are left out. A document with a negative relevance counts as not judged.
+    scores in single precision, and documents with tied scores by descending names.
+    Queries without judgements are left out. A document with a negative relevance is
+    treated as not judged.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
-    """Minus the positions of documents in a run, for judged queries."""
+    """Negated positions of the documents in a run, for judged queries."""
     missing = [query for query in judged if not scores.get(query)]
     if len(missing) == len(judged):
         raise ValueError(f"the run {name!r} must have documents of queries of qrels")
@@ -148,7 +149,7 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
 
 
 def _ranked(scores: Mapping[str, float]) -> dict[str, float]:
-    """Minus the positions of the documents of a query, in trec_eval's order."""
+    """Negated positions of the documents of a query in the order of trec_eval."""
     with np.errstate(over="ignore"):
         single = np.array([*scores.values()], dtype=np.float32).tolist()
     order = sorted(zip(single, scores, strict=True), reverse=True)
