@@ -176,7 +176,7 @@ def _named_sets(ratings: Any) -> dict[str, Any]:
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:
-    """Ratings of each item, None where one is missing."""
+    """Ratings of each item; a missing rating is None."""
     array = as_array(values, name, "an array with one row per item")
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise ValueError(

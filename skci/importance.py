@@ -189,7 +189,7 @@ def importance_report(
     contrast_method = "delta" if method is None else None
     importances = means.contrast(contrasts, method=contrast_method)
     contrast_source: Any = importances.source
-    parameters = tuple(  # estimates without a better direction
+    parameters = tuple(  # better in neither direction
         replace(
             parameter,
             trait=replace(parameter.trait, greater_is_better=True, has_better=False),
