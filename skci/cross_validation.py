@@ -274,7 +274,7 @@ def learning_curve_report(
     Returns
     -------
     LearningCurveReport
-        Indexed by ``model``, ``metric``, ``train_size``.
+        Report indexed by ``model``, ``metric``, ``train_size``.
 
     Raises
     ------

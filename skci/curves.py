@@ -88,8 +88,8 @@ def threshold_report(
     Returns
     -------
     ThresholdReport
-        Indexed by ``threshold``, ``metric``; by ``model``, ``metric``, ``threshold`` if
-        there are several models.
+        Report indexed by ``threshold`` and ``metric`` or, with several models, by
+        ``model``, ``metric`` and ``threshold``.
 
     Raises
     ------
@@ -349,8 +349,8 @@ def decision_curve_report(
     Returns
     -------
     DecisionCurveReport
-        Indexed by ``model``, ``metric``, ``threshold``. The model "treat all" treats
-        all rows.
+        Report indexed by ``model``, ``metric``, ``threshold``. The model "treat all"
+        treats all rows.
 
     Raises
     ------
@@ -595,8 +595,8 @@ def calibration_report(
     Returns
     -------
     CalibrationReport
-        Report on "fraction_of_positives", indexed by ``bin``, ``metric``; by ``model``,
-        ``metric``, ``bin`` if there are several models. Bins are numbered from 1.
+        Report on "fraction_of_positives", indexed by ``bin`` and ``metric`` or, with
+        several models, by ``model``, ``metric`` and ``bin``. Bins are numbered from 1.
 
     Raises
     ------

@@ -187,8 +187,8 @@ def joint_report(
         repeated that many times.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
-        are the independent units. 1 and "1" are two different clusters; no cluster may
-        be missing. A cluster may contain several queries.
+        are the independent units. 1 and "1" are two different clusters; none may be
+        missing. A cluster may contain several queries.
     query : array-like of shape (n_samples,), optional
         Query to which each document (row) belongs, for ranking metrics, which read the
         truth as relevance. The rows of a query are one independent unit; weights,

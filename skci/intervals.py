@@ -97,10 +97,10 @@ def joint_intervals(
     Returns
     -------
     JointReport
-        Indexed by ``model`` and ``metric``. :meth:`.JointReport.differences` compares
-        models on the same metric, :meth:`.JointReport.contrasts` combines any
-        estimates. A report from a covariance has no rows, so its ``sample_size`` raises
-        an error.
+        Report indexed by ``model`` and ``metric``. :meth:`.JointReport.differences`
+        compares models on the same metric, and :meth:`.JointReport.contrasts` combines
+        any estimates. A report from a covariance has no rows, so its ``sample_size``
+        raises an error.
 
     Raises
     ------

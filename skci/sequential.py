@@ -92,10 +92,10 @@ def sequential_report(
     at each look [2]_, is a quantile of the maximum over the looks and over the joint
     intervals. A requirement that is true is refuted at some look with a probability of
     at most (1 - `confidence_level`) / 2. The same bound applies to showing a
-    requirement that is false. The bound holds for all requirements on models together,
-    and separately for all requirements on differences. If batches do not end at planned
-    looks, critical values use the actual numbers of items so far and the later planned
-    numbers. The numbers must not depend on the grades.
+    requirement that is false. At the confidence level, all verdicts on models are
+    jointly right, and so are all verdicts on differences. If batches do not end at
+    planned looks, critical values use the actual numbers of items so far and the later
+    planned numbers. The numbers must not depend on the grades.
 
     To reach the power of a single look, plan more items: for a power of .9, 1.2 times
     as many for five looks, and 1.3 times as many for ten looks. On average, the

@@ -227,7 +227,7 @@ def uplift_report(
     The top is the share k of the rows with the highest scores. At the top,
     :math:`M_1(k)` is the mean outcome of treated rows and :math:`M_0(k)` the mean
     outcome of control rows. Both means weight a row by the inverse of the probability
-    of its treatment or control. The metrics are
+    that it was treated or, for control rows, not treated. The metrics are
 
     - uplift: :math:`M_1(k) - M_0(k)`,
     - cumulative gain: :math:`k (M_1(k) - M_0(k))`, and AUUC the area under it [1]_,

@@ -38,8 +38,9 @@ COLUMNS = ["precision", "recall", "f1-score"]
 class ClassificationReport(Report):
     """Joint confidence intervals for precision, recall and F1 of each class.
 
-    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, with the
-    layout of scikit-learn. Returned by :func:`skci.classification_report_ci`.
+    The report is indexed by the class (or "accuracy", "macro avg", ...) and the metric,
+    and has the layout of scikit-learn's report. Returned by
+    :func:`skci.classification_report_ci`.
 
     Examples
     --------

@@ -318,7 +318,7 @@ class ConfidenceIntervalDisplay(Display):
     def plot(
         self, *, ax: Any = None, title: str | None = None, sort: bool | str = False
     ) -> Self:
-        """Draw the panels; matplotlib is needed.
+        """Draw the panels, which requires matplotlib.
 
         Parameters
         ----------
@@ -555,7 +555,7 @@ class ConfidenceBandDisplay(Display):
         name: str | None = None,
         highlight: str | Sequence[str] | None = None,
     ) -> Self:
-        """Draw the curves and the bands; matplotlib is needed.
+        """Draw the curves and the bands, which requires matplotlib.
 
         With more than seven curves, at most six are coloured and have labels next to
         them; the other curves are grey and have no band. ``drawn_`` names the coloured
