@@ -1,6 +1,6 @@
 """The commands ``skci`` and ``python -m skci``.
 
-Without arguments they print a joint report on data that ships with scikit-learn.
+Without arguments, the commands print a joint report on data from scikit-learn.
 """
 
 import sys
@@ -27,7 +27,7 @@ python -m skci --help lists the commands for files of predictions, see shell.rst
 
 
 def main() -> int:
-    """Run the command that the arguments name or, without arguments, demonstrate."""
+    """Run the command named by the arguments, or a demonstration without arguments."""
     if len(sys.argv) > 1:
         return run()
     demonstrate()

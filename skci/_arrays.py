@@ -167,7 +167,7 @@ def factorise(column: Array) -> tuple[Array, Array]:
 
 
 def _row_indices(codes: Array, sizes: list[int]) -> Array:
-    """Integers that sort like the rows of codes; column k is below ``sizes[k]``."""
+    """Integers in the order of the rows; codes in column k are below ``sizes[k]``."""
     index: Array = np.zeros(len(codes), dtype=np.int64)
     n_possible = 1
     for column, size in zip(codes.T, sizes, strict=True):
@@ -194,7 +194,7 @@ def distinct_rows(codes: Array) -> tuple[Array, Array]:
 
 
 def _distinct_in_table(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
-    """Same as `distinct_rows`, by a table of all possible rows."""
+    """Compute `distinct_rows` with a table of all possible rows."""
     size = math.prod(sizes)
     index = codes[:, 0].astype(np.min_scalar_type(size))
     for column, values in zip(codes.T[1:], sizes[1:], strict=True):

@@ -167,7 +167,7 @@ def option_hint(options: Sequence[str], name: str, value: Any) -> str:
 
 
 def unknown_options(options: Sequence[str], arguments: Mapping[str, Any]) -> str:
-    """Hints for the arguments that are not among the options, after semicolons."""
+    """Hints for arguments that are not among the options, each after a semicolon."""
     unknown = [pair for pair in arguments.items() if pair[0] not in options]
     hints = (option_hint(options, *pair) for pair in unknown)
     return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
@@ -232,7 +232,7 @@ def _closest_option(options: Sequence[str], value: Any) -> str:
 
 
 class HintedAttributes:
-    """Mixin: errors for unknown attributes and options hint at the right name."""
+    """Mixin whose errors for unknown attributes and options hint at the right name."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
     """Names in other libraries, by the attribute that replaces them."""
@@ -373,8 +373,8 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
         Parameters in the order of the signature. Parameters that no docstring
         describes are omitted. Other parameters of the first docstring come last.
     docstrings : iterable of str
-        Docstrings in numpydoc format: the one to complete, then its sources in order
-        of preference.
+        Docstrings in numpydoc format: first the docstring to complete, then the source
+        docstrings in order of preference.
 
     Returns
     -------
@@ -407,7 +407,7 @@ def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
 
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
-    """Text before the parameters, the parameters without heading, and text after."""
+    """Text before the parameters, parameters without heading, and text after them."""
     before, heading, after = cleandoc(docstring).partition(_PARAMETERS)
     text = after if heading else before
     following = _NEXT_SECTION.search(text)

@@ -67,9 +67,10 @@ def lazy_names(
 
 
 def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> Any:
-    """Import an optional module, or raise an error that names `user`, who needs it.
+    """Import an optional module, or raise an error that names `user`, which needs it.
 
-    The `extra` of skci installs the module; `otherwise` is a way without it.
+    The error also names the `extra` of skci that installs the module, and an
+    alternative without the module, `otherwise`.
     """
     try:
         return import_module(name)

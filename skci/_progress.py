@@ -31,7 +31,7 @@ def is_watched() -> bool:
 
 
 def show_line(text: str) -> None:
-    """Replace the last line on standard error, if that is watched."""
+    """Replace the last line on standard error if a terminal or a notebook shows it."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)
@@ -49,7 +49,7 @@ class Progress:
     total : int
         Number of parts, or an upper bound.
     verbose : int, optional
-        Option of the user. The line is shown only if it is None.
+        Option passed by the user. The line is shown only if `verbose` is None.
     """
 
     def __init__(self, noun: str, total: int, verbose: int | None = None) -> None:

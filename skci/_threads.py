@@ -24,7 +24,8 @@ def few_threads(multiplications: float) -> Iterator[None]:
 
     Only the first Python thread that enters limits the BLAS threads of the process and
     later restores them: in OpenBLAS, no other thread can raise a limit. An existing
-    limit of one thread is left alone, because its owner may lift it first.
+    limit of one thread is left unchanged, because the code that set the limit may
+    remove it earlier.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):

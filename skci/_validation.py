@@ -44,7 +44,7 @@ def check_number(
     accepts: Callable[[float], bool],
     hint: str = "",
 ) -> float:
-    """Check a number by a condition; `requirement` describes the numbers it accepts."""
+    """Check that a number meets a condition, which `requirement` describes."""
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -95,7 +95,7 @@ def check_probability(value: Any, name: str) -> float:
 def check_confidence_level(confidence_level: Any) -> float:
     """Check a confidence level.
 
-    Below `_MIN_LEVEL` intervals have no width in floats.
+    Below `_MIN_LEVEL`, the width of an interval is rounded to zero.
     """
     if type(confidence_level) is float and _MIN_LEVEL <= confidence_level < 1:
         return confidence_level
@@ -143,7 +143,7 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Whether higher is better, by metric; True for metrics missing from a mapping."""
+    """Whether higher values are better, by metric; metrics default to True."""
     metrics, requirement = list(metrics), "True, False"
     directions_by_metric = by_metric(directions, metrics, parameter, requirement)
     for value in directions_by_metric.values():
@@ -266,7 +266,7 @@ def _readable(values: Any) -> Any:
     if hasattr(kind, "column_names") and hasattr(kind, "columns"):  # an Arrow table
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
     if hasattr(kind, "to_pylist") and values.null_count:
-        return values.to_pylist()  # pyarrow gives nulls in a dictionary other values
+        return values.to_pylist()  # to_numpy changes nulls of dictionaries
     if str(getattr(values, "dtype", "")) in WIDE_INTEGERS:
         return values.to_list()
     if hasattr(kind, "to_numpy") and not hasattr(kind, "__array__"):
@@ -317,7 +317,7 @@ def missing_hint(name: str, value: Any) -> str:
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
-    """Array of finite floats; `missing` also allows missing values, as NaN."""
+    """Array of finite floats; if `missing`, missing values are allowed, as NaN."""
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
         hint = _LABELS_HINT * (name == "y_true" and array.dtype.kind == "U")
@@ -398,7 +398,7 @@ class NamedArray(np.ndarray):
         return named
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the column names as well; slices have none."""
+        """Pickle the column names as well; slices have no column names."""
         return NamedArray.from_columns, (
             np.asarray(self),
             getattr(self, "columns", None),
@@ -406,7 +406,7 @@ class NamedArray(np.ndarray):
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Names of the columns of a data frame or an Arrow table; None if it is neither."""
+    """Names of the columns of a data frame or an Arrow table; None for other values."""
     if hasattr(type(values), "column_names"):
         return list(values.column_names)
     return list(values.columns) if hasattr(values, "columns") else None
@@ -417,8 +417,8 @@ def label_order(
 ) -> list[int] | None:
     """Indices of the columns of a frame that are named by `labels`, in their order.
 
-    None if columns are matched by position: columns without names, or whose names are
-    not labels. A single column must not be named by a negative label.
+    The result is None if columns are matched by position, because they have no names or
+    their names are not labels. A single column must not be named by a negative label.
     """
     names = column_names(values)
     if names is None:
@@ -523,7 +523,7 @@ def check_contrasts(
 
 
 def as_name(value: Any) -> Any:
-    """Name in reports: a number or a boolean as a string."""
+    """Name in reports; a number or a boolean becomes a string."""
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
@@ -546,7 +546,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
-    """All names, or the first names and the number of further ones."""
+    """All names, or the first names and the number of further names."""
     if maximum is None or len(names) <= maximum:
         return [*names]
     return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]

@@ -45,13 +45,14 @@ class JointAccumulator:
         either side. Only the counts and the smallest and largest score of each distinct
         bin are kept. Estimates then differ from the exact ones by at most
         ``binning_error``, and intervals are widened by it; the error is 0 if all scores
-        in a bin are equal. For areas under curves and losses of probabilities.
+        in a bin are equal. Bins support areas under curves and losses of probabilities.
     moments : bool, default=False
         Keep moments instead of rows: sums of products of losses, from which estimates,
         covariances and differences follow exactly. Memory does not grow with the rows,
-        only with the number of groups. For log losses, Brier scores, metrics of numbers
-        that are functions of means, and functions of item features; not with `by`. The
-        default method is "delta", since skewness and heavy tails cannot be measured.
+        only with the number of groups. Moments support log losses, Brier scores,
+        metrics of numbers that are functions of means, and functions of item features,
+        and cannot be combined with `by`. The default method is "delta", since skewness
+        and heavy tails cannot be measured.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class JointAccumulator:
     >>> both.report()["A", "accuracy"]
     accuracy = 0.74 [0.56, 0.87], joint 95% interval (score, n = 43)
 
-    Scores counted in bins, in memory that does not grow with the rows:
+    Count scores in bins, in memory that does not grow with the number of rows:
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -93,7 +94,7 @@ class JointAccumulator:
     >>> print(area, f"{area.binning_error:.0e}")
     0.6479 [0.6422, 0.6536] 6e-06
 
-    Moments of losses, in memory that does not grow with the rows:
+    Keep moments of losses, in memory that does not grow with the number of rows:
 
     >>> accumulator = JointAccumulator(["log_loss", "brier_score"], moments=True)
     >>> for _ in range(10):
@@ -249,7 +250,7 @@ class JointAccumulator:
         Returns
         -------
         JointReport
-            The report on all rows, as if passed at once.
+            The report on all rows, as if all rows were passed at once.
 
         Raises
         ------
@@ -262,8 +263,8 @@ class JointAccumulator:
         Standardised estimates at n and m rows have the correlation :math:`\sqrt{n /
         m}`. With the correlation of the parameters, this determines the distribution of
         the maximum over parameters and looks, whose quantile is the critical value.
-        Intervals are 30 to 60 percent wider for arbitrary looks, and less for planned
-        looks.
+        Intervals for arbitrary looks are 30 to 60 percent wider than for a single look;
+        planned looks widen intervals less.
 
         Examples
         --------

@@ -93,9 +93,9 @@ def agreement_report(
     \pi_k (1 - \pi_k) / (q - 1)` for Gwet's AC1 [2]_ with the q categories of all sets;
     :math:`\pi_k` is the mean of :math:`r_{ik} / r_i` over all rated items.
     Krippendorff's alpha [3]_ weights items with at least two ratings by :math:`r_i` in
-    both terms, and corrects for the number of ratings. All metrics are functions of
-    means over items, from which their variances follow, including the variance of the
-    number of ratings.
+    both terms, and corrects for the finite number of ratings. All metrics are functions
+    of means over items, from which their variances follow, including the variance of
+    the number of ratings.
 
     References
     ----------
@@ -176,7 +176,7 @@ def _named_sets(ratings: Any) -> dict[str, Any]:
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:
-    """Ratings of each item, None where one is missing."""
+    """Ratings of each item; a missing rating is None."""
     array = as_array(values, name, "an array with one row per item")
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise ValueError(

@@ -103,17 +103,18 @@ def cross_validate_report(
         To report or reproduce textbook tests:
 
         - "fold-t" for a difference after k-fold cross-validation is the k-fold
-          cross-validated paired t test: common, and too liberal.
+          cross-validated paired t test, which is common but too liberal.
         - "corrected-t" with :class:`~sklearn.model_selection.ShuffleSplit` is the
-          corrected resampled t test, good with at least 15 splits that test few rows;
-          with :class:`~sklearn.model_selection.RepeatedKFold` it is the corrected
-          repeated k-fold cv test, good for results that depend little on the splits.
+          corrected resampled t test, which works well with at least 15 splits that test
+          few rows; with :class:`~sklearn.model_selection.RepeatedKFold` it is the
+          corrected repeated k-fold cv test, whose results depend little on the splits.
         - "5x2-t": the 5 x 2 cv paired t test, whose false positive rate is near its
           level with 10 fits; the estimate comes from one half of the rows. `cv` may
           make the five pairs of halves. See also :func:`.five_by_two_f_test`.
         - "bootstrap-632": the .632 bootstrap of mean losses, whose estimate has a small
-          variance in small samples; 200 samples, or the number passed as `cv`. It
-          flatters models that interpolate the training rows.
+          variance in small samples. It draws 200 bootstrap samples, or the number
+          passed as `cv`, and is too optimistic for models that interpolate the training
+          rows.
         - "bootstrap-632+": the .632+ bootstrap, which corrects for such models by the
           no-information error rate.
 
@@ -126,7 +127,8 @@ def cross_validate_report(
         Interval method. For "procedure", the default is "hall" for losses and metrics
         of numbers, corrected for the skewness of out-of-fold losses, "logit" for areas
         under curves, and "delta" for other metrics; metrics between 0 and 1 also
-        support "logit". For "fold-models", as in :func:`joint_report`.
+        support "logit". For "fold-models", the default is the default of
+        :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
     verbose : int, optional
@@ -272,7 +274,7 @@ def learning_curve_report(
     Returns
     -------
     LearningCurveReport
-        Indexed by ``model``, ``metric``, ``train_size``.
+        Report indexed by ``model``, ``metric``, ``train_size``.
 
     Raises
     ------
@@ -295,11 +297,11 @@ def learning_curve_report(
     The rows are shuffled, again for each partition of a jackknife. A training set of a
     given size consists of the first training rows of a split, so that smaller training
     sets are subsets of larger ones. Each size is treated as an additional model of the
-    same cross-validation. If a scheme needs smaller training sets, as a jackknife does
-    without a group of rows, the same fraction of their rows is used.
+    same cross-validation. A jackknife that omits a group of rows has smaller training
+    sets; a size then refers to the same fraction of their rows.
 
-    The jackknife is conservative, particularly for unstable models, and so are bands
-    and gaps between sizes.
+    The jackknife is conservative, particularly for unstable models, and so are the
+    bands and the intervals for gaps between sizes.
 
     Examples
     --------
@@ -401,10 +403,11 @@ def search_report(
     X, y : array-like
         Data to which the search was fitted.
     cv : int or splitter, optional
-        Number of folds, or a splitter of :mod:`sklearn.model_selection`. By default,
-        the splitter or number of folds of the search if `resampling` is "corrected-t",
-        which is the default for a search with a splitter; the header of the report says
-        so. In other cases, splits are made as by :func:`cross_validate_report`.
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. For a search
+        with a splitter, `resampling` defaults to "corrected-t", as the header of the
+        report states. With "corrected-t", `cv` defaults to the splitter or number of
+        folds of the search; otherwise, it defaults to the splits of
+        :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics; by default the ``scoring`` of the search, or the default score of its
         estimator: "accuracy" or "r2".
@@ -472,7 +475,8 @@ def search_report(
 def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     """Splitter or number of folds of a search, with a description for the header.
 
-    None if the scheme makes its splits, as the default does for numbers of folds.
+    The result is None if the resampling scheme makes its splits, as the default scheme
+    does for a number of folds.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
@@ -492,8 +496,8 @@ def _best_settings(
 ) -> tuple[dict[str, Setting], int]:
     """Best parameter settings of a search by name, and the number of all settings.
 
-    Only distinct settings with finite scores, the best first; the setting that the
-    search chose is included. Settings with equal text are equal.
+    The settings are distinct and have finite scores, with the best first. The setting
+    that the search chose is included. Settings with equal text count as equal.
     """
     results = getattr(search, "cv_results_", None)
     if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
@@ -576,7 +580,7 @@ def _setting_names(
         values[name] = {repr(setting.get(name, _ABSENT)) for setting in settings}
     differing = [name for name in values if len(values[name]) > 1]
     used = differing or list(values)
-    # Without the steps of a pipeline, if the names stay distinct.
+    # Omit the steps of a pipeline if the names stay distinct.
     last = [name.rpartition("__")[2] for name in used]
     titles = {
         name: short if last.count(short) == 1 else name

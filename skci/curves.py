@@ -88,8 +88,8 @@ def threshold_report(
     Returns
     -------
     ThresholdReport
-        Indexed by ``threshold``, ``metric``; by ``model``, ``metric``, ``threshold`` if
-        there are several models.
+        Report indexed by ``threshold`` and ``metric`` or, with several models, by
+        ``model``, ``metric`` and ``threshold``.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def roc_report(
 ) -> ThresholdReport:
     r"""ROC curves of one or more models with a simultaneous confidence band.
 
-    The false positive rate and the recall at several thresholds t,
+    The report contains the false positive rate and the recall at several thresholds t,
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s \ge t \mid y = 1),
 
@@ -144,8 +144,8 @@ def roc_report(
     thresholds : array-like of float, or mapping of str to array-like, optional
         Thresholds for all models, or by model. A row is predicted positive if its score
         is at least the threshold. By default, up to 20 scores of each model, rounded to
-        six digits, that divide its curve evenly; they give different points, and none
-        makes all rows positive.
+        six digits, that divide its curve evenly; these thresholds have different points
+        on the curve, and none predicts all rows positive.
     method : str, default="score"
         Interval method; "score" has close to nominal coverage in small samples.
     pos_label : label, optional
@@ -175,9 +175,10 @@ def roc_report(
     Notes
     -----
     The band is simultaneous over these thresholds, but not over thresholds between
-    them. Choosing the thresholds from the same rows has little effect on coverage.
-    Estimate and truth refer to the same threshold, and to first order their difference
-    there equals the difference at the threshold of the population.
+    them. Choosing the thresholds from the same rows has little effect on coverage. The
+    estimate and the true value refer to the same threshold. To first order, their
+    difference at this threshold equals their difference at the corresponding threshold
+    of the population.
 
     Examples
     --------
@@ -208,7 +209,7 @@ def det_report(
 ) -> ThresholdReport:
     r"""Detection error tradeoff: rates of both errors, with a simultaneous band.
 
-    The false positive rate and the false negative rate at several thresholds t,
+    The report contains the false positive and the false negative rate at thresholds t,
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s < t \mid y = 1),
 
@@ -254,7 +255,7 @@ def precision_recall_report(
 ) -> ThresholdReport:
     r"""Precision-recall curves of one or more models with a simultaneous band.
 
-    The recall and the precision at several thresholds t,
+    The report contains the recall and the precision at several thresholds t,
 
     .. math:: P(s \ge t \mid y = 1), \quad P(y = 1 \mid s \ge t),
 
@@ -309,8 +310,8 @@ def decision_curve_report(
 ) -> DecisionCurveReport:
     r"""Decision curves of one or more models, with a simultaneous band.
 
-    The net benefit of treating the rows whose probability is at least a threshold t,
-    and the interventions avoided compared with treating all rows,
+    The report contains the net benefit of treating the rows whose probability is at
+    least a threshold t, and the interventions avoided compared with treating all rows,
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0), \quad
         P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1),
@@ -348,8 +349,8 @@ def decision_curve_report(
     Returns
     -------
     DecisionCurveReport
-        Indexed by ``model``, ``metric``, ``threshold``. The model "treat all" treats
-        all rows.
+        Report indexed by ``model``, ``metric``, ``threshold``. The model "treat all"
+        treats all rows.
 
     Raises
     ------
@@ -557,7 +558,8 @@ def calibration_report(
 ) -> CalibrationReport:
     r"""Calibration curve of predicted probabilities, with joint intervals.
 
-    In each bin of predicted probabilities, the fraction of positives,
+    The report contains the fraction of positives in each bin B of predicted
+    probabilities,
 
     .. math:: P(y = 1 \mid s \in B),
 
@@ -593,8 +595,8 @@ def calibration_report(
     Returns
     -------
     CalibrationReport
-        Report on "fraction_of_positives", indexed by ``bin``, ``metric``; by ``model``,
-        ``metric``, ``bin`` if there are several models. Bins are numbered from 1.
+        Report on "fraction_of_positives", indexed by ``bin`` and ``metric`` or, with
+        several models, by ``model``, ``metric`` and ``bin``. Bins are numbered from 1.
 
     Raises
     ------

@@ -94,9 +94,9 @@ def joint_report(
     r"""Joint confidence intervals for metrics of several models on the same rows.
 
     All K intervals, one for each model and metric, cover simultaneously at the
-    confidence level. Each extends to the critical value q, the quantile of the largest
-    of K correlated statistics. These are normal or, if variances are poorly estimated,
-    t distributed:
+    confidence level. Each interval extends to the critical value q, the quantile of the
+    largest of K correlated statistics. The statistics are normal or, if variances are
+    poorly estimated, t distributed:
 
     .. math:: P\Bigl(\max_k |Z_k| \le q\Bigr) = \text{confidence level}, \qquad
         Z \sim N(0, R) ,
@@ -161,7 +161,7 @@ def joint_report(
         "logit" for areas under curves, "hall" for other losses and numbers. With
         several runs, "auto" is "logit" for all metrics between 0 and 1, "hall" for
         other losses and numbers, and "delta" otherwise. The docstring of a metric lists
-        the methods that support it.
+        the methods that the metric supports.
     pos_label : label, optional
         Positive label of metrics that do not set one; defaults to 1.
     abstain : label, optional
@@ -205,7 +205,7 @@ def joint_report(
     Returns
     -------
     JointReport
-        Indexed by model and metric, and by subgroup if there are any. A
+        Report indexed by model and metric, and by subgroup if there are subgroups; a
         :class:`.RunsReport` if a model has several runs.
 
     Raises
@@ -453,8 +453,8 @@ class JointEvaluator(BaseEstimator):
         Returns
         -------
         JointReport
-            Models have the names of the estimators. A :class:`.RunsReport` if an
-            estimator has several runs.
+            Report whose models have the names of the estimators; a :class:`.RunsReport`
+            if an estimator has several runs.
 
         Raises
         ------
@@ -490,15 +490,15 @@ class JointEvaluator(BaseEstimator):
     ) -> JointReport:
         """Predict held-out data batch by batch and report the metrics jointly.
 
-        The report equals that of `evaluate` on all rows at once. Label metrics keep
-        only the counts of distinct outcomes; other metrics keep no features.
+        The report equals the report of `evaluate` on all rows at once. Label metrics
+        keep only the counts of distinct outcomes; other metrics keep no features.
 
         Parameters
         ----------
         batches : iterable of (X, y) or (X, y, sample_weight)
-            Batches of held-out rows, all of them with weights or none. A batch whose
-            weights are all zero adds nothing. A batch may lack some labels if all
-            estimators know the same labels.
+            Batches of held-out rows. Either all batches have weights, or no batch has
+            weights. A batch whose weights are all zero adds nothing. A batch may lack
+            some labels if all estimators know the same labels.
         score_bins : int or array-like of edges, optional
             Count scores in bins instead of keeping rows; see :class:`JointAccumulator`.
         moments : bool, default=False
@@ -593,7 +593,7 @@ def _with_name(estimators: Any) -> Any:
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
-    """Check a batch; `weighted` is None for the first, or whether it had weights."""
+    """Check a batch; `weighted` is whether earlier batches had weights, or None."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise TypeError(
@@ -762,7 +762,7 @@ def classification_report_ci(
 
 
 def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, str]:
-    """Averages by the name of their line; accuracy only if all classes are reported."""
+    """Averages by name, with accuracy only if all classes are reported."""
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)
     averages = {"accuracy": "accuracy"} if complete else {"micro avg": "micro"}

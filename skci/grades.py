@@ -349,7 +349,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     Returns
     -------
     float or ndarray of the common shape
-        Proportion of the sets of `k` samples that contain a correct one.
+        Proportion of the sets of `k` samples that contain a correct sample.
 
     Raises
     ------
@@ -610,7 +610,7 @@ def suite_report(
         Scores by model name, of shape (n_runs, n_tasks) as in rliable, or the array of
         a single model. Models must have the same tasks, and may have different numbers
         of runs. Higher scores are better. NaN is a missing run; each task needs two
-        runs. With `data`, the name of the score column.
+        runs. With `data`, pass the name of the score column.
     data : data frame or mapping of str to array-like, optional
         Source of the columns that the other parameters name, with one row per run of a
         task.
@@ -649,9 +649,9 @@ def suite_report(
     Tasks are strata; runs are independent within each task, also between models. The
     variance is computed from the influence values of the runs around the mean of their
     task, and the quantile is Student's t with Satterthwaite's degrees of freedom: with
-    three runs, the variance within a task has two, and the variance of a suite of 26
-    tasks up to 52. The stratified bootstrap of rliable [1]_ resamples S of S runs, so
-    its variance is smaller by the factor :math:`(S - 1) / S`.
+    three runs, the variance within a task has two degrees of freedom, and the variance
+    of a suite of 26 tasks has up to 52. The stratified bootstrap of rliable [1]_
+    resamples S of S runs, so its variance is smaller by the factor :math:`(S - 1) / S`.
 
     The median over tasks has no reliable interval: with few runs, its distribution
     depends on the one or two tasks in the middle.

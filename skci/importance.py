@@ -84,7 +84,8 @@ def importance_report(
     Returns
     -------
     ImportanceReport
-        Indexed by feature and metric, and by estimator if there are several.
+        Report indexed by feature and metric, and by estimator if there are several
+        estimators.
 
     Raises
     ------
@@ -189,7 +190,7 @@ def importance_report(
     contrast_method = "delta" if method is None else None
     importances = means.contrast(contrasts, method=contrast_method)
     contrast_source: Any = importances.source
-    parameters = tuple(  # estimates without a better direction
+    parameters = tuple(  # neither direction is better
         replace(
             parameter,
             trait=replace(parameter.trait, greater_is_better=True, has_better=False),

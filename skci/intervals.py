@@ -69,9 +69,9 @@ def joint_intervals(
     influence : array-like of shape (n_samples, K), or mapping of the names to columns
         Influence value of each row on each estimate, instead of a covariance. For a
         mean, it is the deviation of the row from the estimate. In general, removing a
-        row from n rows changes the estimate by about its influence value / -n. NaN in
-        rows that an estimate does not use. The mean over the other rows must be zero,
-        weighted by `sample_weight`.
+        row from n rows changes the estimate by about its influence value divided by -n.
+        The value is NaN in rows that an estimate does not use. The mean over the other
+        rows, weighted by `sample_weight`, must be zero.
     df : float, optional
         Degrees of freedom of V, at least 1, if V is the residual variance of a linear
         model times a known matrix. By default V is treated as known, as in large
@@ -97,10 +97,10 @@ def joint_intervals(
     Returns
     -------
     JointReport
-        Indexed by ``model`` and ``metric``. :meth:`.JointReport.differences` compares
-        models on the same metric, :meth:`.JointReport.contrasts` combines any
-        estimates. A report from a covariance has no rows, so its ``sample_size`` raises
-        an error.
+        Report indexed by ``model`` and ``metric``. :meth:`.JointReport.differences`
+        compares models on the same metric, and :meth:`.JointReport.contrasts` combines
+        any estimates. A report from a covariance has no rows, so its ``sample_size``
+        raises an error.
 
     Raises
     ------
@@ -112,8 +112,8 @@ def joint_intervals(
     DegenerateVarianceWarning
         When the intervals are first accessed, for estimates with a zero variance.
     SmallSampleWarning
-        At the same time, for influence values from few rows or clusters, or with heavy
-        tails.
+        When the intervals are first accessed, for influence values from few rows or
+        clusters, or with heavy tails.
 
     See Also
     --------
@@ -137,7 +137,8 @@ def joint_intervals(
 
     Estimates from different test sets have covariance zero. Estimates from the same
     rows are usually positively correlated; a covariance of zero then makes intervals
-    for differences too wide. If the correlation is negative, it makes them too narrow.
+    for differences too wide. If the estimates are negatively correlated, a covariance
+    of zero makes these intervals too narrow.
 
     References
     ----------

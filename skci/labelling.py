@@ -149,14 +149,14 @@ def label_next(
         + \sum_g E \bigl(\sum_{i \in g} L_i\bigr)^2 \Bigr) , \qquad
         r_i = L_i - \lambda K_i ,
 
-    It is smallest for :math:`\pi_i` proportional to :math:`\sqrt{E r_i^2}` [1]_ [2]_,
-    for any clusters. L and K are multiplied by the weight of the row over the mean
-    weight. Expected squares are means over the leaves of a regression tree fitted to
-    labelled rows, with predictions, scores and proxies as features: with few possible
-    labels, the leaves are the cells of prediction and proxy. Each mean includes an
-    additional row with the largest square that any label would give, and excludes the
-    square of a labelled row itself, since probabilities that depend on it would bias
-    the estimates.
+    The variance is smallest for :math:`\pi_i` proportional to :math:`\sqrt{E r_i^2}`
+    [1]_ [2]_, for any clusters. L and K are multiplied by the weight of the row over
+    the mean weight. The expected squares :math:`E r_i^2` are means over the leaves of a
+    regression tree fitted to labelled rows, with predictions, scores and proxies as
+    features: with few possible labels, the leaves are the cells of prediction and
+    proxy. Each mean includes an additional row with the largest square that any label
+    would give, and excludes the square of a labelled row itself, since probabilities
+    that depend on this square would bias the estimates.
 
     Unlabelled rows are drawn by systematic sampling in random order.
 
@@ -344,7 +344,7 @@ class _LabelChoice:
         return more / np.where(before < 1, 1 - before, 1)
 
     def where(self, excess: Callable[[Array], float]) -> Array:
-        """Probabilities whose scale makes `excess`, an increasing function, zero."""
+        """Probabilities at the scale for which the function `excess` is zero."""
         size = np.sqrt(self.expected_squared_residual)
         size /= size[
             size > 0
@@ -367,9 +367,10 @@ def _influences(
     row_weights: Array,
     probability: Array,
 ) -> tuple[Array, Array, Array]:
-    """Influence values: observed, by possible label, and explained by proxies.
+    """Influence values that are observed, possible, and explained by proxies.
 
-    Observed values refer to labelled rows, the others to all rows. Numbers have no
+    Observed values refer to labelled rows. The other values refer to all rows: a
+    possible value belongs to a row and a possible label. Regression targets have no
     possible labels.
     """
     labelled, n = columns.labelled, len(columns.labelled)
@@ -404,8 +405,8 @@ def _expected(
     """Expected squares for all rows: means over the leaf of a row.
 
     Each mean includes an additional row with the largest square that the row can have.
-    It excludes the row itself if labelled: otherwise rows would have a larger
-    probability, and a smaller weight, because their residual is large.
+    The mean excludes a labelled row itself: otherwise, a row with a large residual
+    would have a larger probability and therefore a smaller weight.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 

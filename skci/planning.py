@@ -1,7 +1,8 @@
 """Sample sizes and detectable differences from expected tables, without a pilot.
 
 An expected table contains the proportion of rows by truth and prediction, or by truth
-and the predictions of two models, the negative label first. It is used like a pilot.
+and the predictions of two models, the negative label first. The table is used like a
+pilot.
 """
 
 from __future__ import annotations
@@ -74,13 +75,14 @@ def sample_size(
         Largest half width of the interval, such as 0.03, for the value of one model or
         the difference of two models.
     expected : float, mapping of str to float, or array-like, optional
-        Assumed performance. For accuracy and error rate, the value. For other metrics,
-        ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without rates that
-        do not affect the metric: recall needs no specificity. Or a table of counts or
-        proportions, the negative label first: of shape (2, 2) by truth and prediction,
-        or, for two models on the same rows, of shape (2, 2, 2) by truth, first
-        prediction and second prediction. With `difference`, only ``{"prevalence":
-        ...}``, for rates of one label.
+        Assumed performance. For accuracy and error rate, pass the value. For other
+        metrics, pass ``{"prevalence": ..., "recall": ..., "specificity": ...}`` and
+        omit rates that do not affect the metric, such as the specificity for recall.
+        Alternatively, pass a table of counts or proportions, the negative label first.
+        The table has shape (2, 2) by truth and prediction or, for two models on the
+        same rows, shape (2, 2, 2) by truth, first prediction and second prediction.
+        With `difference`, pass only ``{"prevalence": ...}``, and only for rates among
+        the rows with one label.
     difference : float, optional
         Value of the second model minus the value of the first, instead of a table of
         two models; for accuracy, error rate and rates of one label.
@@ -254,8 +256,8 @@ def minimum_detectable(
     -------
     float
         Value of the second model minus the value of the first, for the smallest
-        improvement with this power. With the claim "not worse" it may be a loss. An
-        improvement is negative if lower values of the metric are better.
+        improvement with this power. With the claim "not worse", the value may be a
+        loss. An improvement is negative if lower values of the metric are better.
 
     Raises
     ------
@@ -443,7 +445,7 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Report for an expected table, used like a pilot; lists the second model first."""
+    """Report for an expected table, used like a pilot, with the second model first."""
     if table.ndim == 2:
         sample = Sample.from_matrix(table, "")
     else:

@@ -59,14 +59,14 @@ def sequential_report(
     horizon : range or list of int, or (int, int)
         Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
         look takes place after the batch that reaches the number, and after the last
-        batch. A pair of the first and the last number has a look after every batch
-        between them, and wider intervals. With `groups`, looks count groups.
+        batch. A pair of the first and the last number allows a look after every batch
+        between them; intervals are then wider. With `groups`, looks count groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
         batches have grades.
     **options
-        Other options of :func:`grades_report`, such as `bounds`, or with `metrics` of
-        :class:`JointAccumulator`.
+        Other options of :func:`grades_report`, such as `bounds`; with `metrics`, other
+        options of :class:`JointAccumulator`.
 
     Returns
     -------
@@ -90,15 +90,17 @@ def sequential_report(
     -----
     The intervals are repeated confidence intervals [1]_. Their critical value, the same
     at each look [2]_, is a quantile of the maximum over the looks and over the joint
-    intervals. A requirement that is met is refuted at some look with probability
-    (1 - `confidence_level`) / 2 at most, and similarly an unmet requirement is shown.
-    Requirements on models and requirements on differences each have this level. If
-    batches do not end at planned looks, critical values use the actual numbers of items
-    so far and the later planned numbers. The numbers must not depend on the grades.
+    intervals. A requirement that is true is refuted at some look with a probability of
+    at most (1 - `confidence_level`) / 2. The same bound applies to showing a
+    requirement that is false. At the confidence level, all verdicts on models are
+    jointly right, and so are all verdicts on differences. If batches do not end at
+    planned looks, critical values use the actual numbers of items so far and the later
+    planned numbers. The numbers must not depend on the grades.
 
-    For the power of a single look, plan more items: with a power of .9, 1.2 times as
-    many for five looks and 1.3 times for ten. An estimate at the look of the decision
-    is on average too far from the required value; its interval is valid.
+    To reach the power of a single look, plan more items: for a power of .9, 1.2 times
+    as many for five looks, and 1.3 times as many for ten looks. On average, the
+    estimate at the deciding look is too far from the required value, but its interval
+    is valid.
 
     References
     ----------

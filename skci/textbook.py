@@ -51,7 +51,7 @@ def two_proportion_test(
 
     .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}}
 
-    with p the pooled proportion. For other measures, and for intervals, use the
+    where p is the pooled proportion. For other measures, and for intervals, use the
     differences of :func:`.combine_independent`.
 
     Parameters
@@ -152,9 +152,9 @@ def five_by_two_f_test(
     .. math:: F = \frac{\sum_r \sum_h d_{rh}^2}
         {2 \sum_r \sum_h (d_{rh} - \bar d_r)^2}
 
-    with :math:`d_{rh}` the difference of the models on half h in repetition r, compared
-    with the F distribution with 10 and 5 degrees of freedom [1]_. The F statistic
-    depends less on the order of the halves than the t statistic of
+    where :math:`d_{rh}` is the difference of the models on half h in repetition r. F is
+    compared with the F distribution with 10 and 5 degrees of freedom [1]_. The F
+    statistic depends less on the order of the halves than the t statistic of
     ``resampling="5x2-t"`` in :func:`.cross_validate_report`, but has no interval.
 
     Parameters
@@ -238,8 +238,9 @@ def rogan_gladen(
 
     .. math:: \pi = \frac{p + t - 1}{s + t - 1} ,
 
-    For example, this is the proportion of correct answers of each model, if a judge
-    decides which answers are correct. The estimates are joint, with the same s and t.
+    For example, the prevalence is the proportion of correct answers of each model, if a
+    judge decides which answers are correct. The estimates of all models are joint and
+    use the same s and t.
 
     Parameters
     ----------
@@ -280,11 +281,11 @@ def rogan_gladen(
     .. math:: \frac{\operatorname{Var}(\hat p) + \pi^2 \operatorname{Var}(\hat s) +
         (1 - \pi)^2 \operatorname{Var}(\hat t)}{(s + t - 1)^2} ,
 
-    with :math:`s (1 - s) / m` for a rate from m rows [1]_. If a rate has fewer than
-    five right or five wrong verdicts, one of each is added in its variance [2]_, which
-    is otherwise zero for a judge without errors. If the judge's error rates on these
-    rows differ from the rates on the other rows, the estimate is biased; labels of some
-    of the rows would reveal the bias.
+    where a rate s from m rows has the variance :math:`s (1 - s) / m` [1]_. If a rate
+    has fewer than five right or five wrong verdicts, one of each is added in its
+    variance [2]_, which is otherwise zero for a judge without errors. If the judge's
+    error rates on these rows differ from the rates on the other rows, the estimate is
+    biased; labels of some of the rows would reveal the bias.
 
     References
     ----------

@@ -17,7 +17,7 @@ from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports import JointReport
 
 _STEP = 1e-100  # size of a complex step
-_ZERO = 1e-12  # share of the rows, or area, that is rounding
+_ZERO = 1e-12  # rounding error of a share of the rows, or of an area
 _AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
 _AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
 _AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
@@ -50,12 +50,12 @@ class UpliftReport(JointReport):
 
 
 def _mean(size: Array, total: Array) -> Array:
-    """Mean outcome; 0 of no rows, as in scikit-uplift."""
+    """Mean outcome, which is 0 without rows, as in scikit-uplift."""
     return np.divide(total, size, out=np.zeros_like(total), where=abs(size) > _ZERO)
 
 
 def _curves(sums: Array) -> dict[str, Array]:
-    """Curves as functions of five sums over the rows at the top, and over all rows."""
+    """Curves computed from five sums over the rows at the top and over all rows."""
     top, whole = sums[:5], sums[5:]
     rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
     value = top[0] * _mean(*top[1:3]) + rest[0] * _mean(*rest[3:])
@@ -74,16 +74,17 @@ def _half_steps(values: Array) -> Array:
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Derivatives of the area under a curve in its values and shares."""
+    """Derivatives of the area under a curve by the values and shares of its points."""
     in_values = _half_steps(shares)
-    in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # the area in random order
+    in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
     return in_values, -_half_steps(values)
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Derivatives of a metric at a share in the values and shares of its curve.
+    """Derivatives of a metric at a share by the values and shares of curve points.
 
-    The slope is taken over a width to both sides, as single rows do not show it.
+    The slope of the curve is estimated over `width` to both sides of `share`, because
+    neighbouring points do not determine the slope.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
@@ -94,7 +95,7 @@ def _at(metric: str, share: float, width: float, shares: Array, values: Array) -
 
 
 class _Trial(NamedTuple):
-    """Outcomes and treatments of n rows, with weights of the sum 1."""
+    """Outcomes and treatments of n rows, with weights that sum to 1."""
 
     y: Array
     treated: Array
@@ -103,10 +104,11 @@ class _Trial(NamedTuple):
 
     @property
     def summands(self) -> Array:
-        """Contributions of the rows to the sums behind the curves, (5, n).
+        """Contributions of each row to the five sums that determine curves, (5, n).
 
-        They are 1; 1 and y of treated rows, divided by the propensity; and 1 and y of
-        control rows, divided by the probability of no treatment.
+        Every row contributes 1 to the first sum. A treated row contributes 1 and y,
+        divided by the propensity, to the next two sums. A control row contributes 1 and
+        y, divided by the probability of no treatment, to the last two sums.
         """
         treated = self.treated / self.propensity
         control = (1 - self.treated) / (1 - self.propensity)
@@ -114,9 +116,10 @@ class _Trial(NamedTuple):
         return np.stack([np.ones(len(self.y)), *columns])
 
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
-        """Ranks of the rows, sums over the rows at the top, and curves at steps.
+        """Ranks of the rows, sums over the rows at the top, and curves with steps.
 
-        Points of a curve are the distinct scores. Each step is one of a sum.
+        A curve has one point for each distinct score. Each of the ten sums has a
+        separate complex step, from which derivatives by the sum follow.
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * each) for each in self.summands]
@@ -126,7 +129,7 @@ class _Trial(NamedTuple):
         return rank, top, [_curves(sums + step) for step in steps]
 
     def estimate(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Value of a metric of ranked rows, and influence values, (n,), by name."""
+        """Value of a metric for ranked rows, and its influence values, shape (n,)."""
         value, influence = self._linear(metric, share, ranked)
         if metric == "qini":
             perfect = self.ranked(self.y * (2 * self.treated - 1))
@@ -179,27 +182,27 @@ def uplift_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        Outcomes, of which greater ones are better: 0 and 1, or numbers.
+        Outcomes: 0 and 1, or numbers. Higher outcomes are better.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Scores, such as predicted uplifts; for several models a mapping by name or a
+        Scores, such as predicted uplifts; pass several models as a mapping by name or a
         data frame. Rows with the highest scores are treated first.
     treatment : array-like of shape (n_samples,)
-        1 of treated and 0 of control rows.
+        Treatment of each row: 1 for treated rows and 0 for control rows.
     metrics : str or list of str, optional
-        Areas: "auuc", "qini" (outcomes 0 and 1) and "qini_area". At each share of
-        `top`: "uplift", "cumulative_gain", "qini_curve", "policy_value" and
-        "policy_gain". See Notes.
+        Uplift metrics. The areas "auuc", "qini" (for outcomes 0 and 1) and "qini_area"
+        have one value. The metrics "uplift", "cumulative_gain", "qini_curve",
+        "policy_value" and "policy_gain" are reported at each share of `top`. See Notes.
     top : float or sequence of float, default=(0.1, 0.3)
         Shares of the rows to treat, above 0 and at most 1, or below 1 for policies. A
         metric at the share .1 is named as in ``uplift@0.1``.
     propensity : float or array-like of shape (n_samples,), optional
-        Probability that a row was treated, between 0 and 1. If not given, all rows had
-        the same probability, which is estimated.
+        Probability that a row was treated, between 0 and 1. By default, the probability
+        is assumed to be equal for all rows, and is estimated.
 
     Returns
     -------
     UpliftReport
-        Labelled ``model`` and ``metric``; the model is "y_pred" if it has no name.
+        Report indexed by ``model`` and ``metric``; an unnamed model is "y_pred".
 
     Raises
     ------
@@ -210,10 +213,10 @@ def uplift_report(
     Warns
     -----
     DegenerateVarianceWarning
-        When the intervals are first accessed, if the variance is zero, as of the Qini
-        coefficient of a constant score.
+        When the intervals are first accessed, if the variance is zero, such as for the
+        Qini coefficient of a constant score.
     SmallSampleWarning
-        Then, if a few rows determine the variance.
+        When the intervals are first accessed, if a few rows determine the variance.
 
     See Also
     --------
@@ -221,30 +224,33 @@ def uplift_report(
 
     Notes
     -----
-    The rows at the top, a share k, have the mean outcomes :math:`M_1(k)` with and
-    :math:`M_0(k)` without treatment, where rows are weighted by the inverse of the
-    probability of the treatment that they had. The metrics are
+    The top is the share k of the rows with the highest scores. At the top,
+    :math:`M_1(k)` is the mean outcome of treated rows and :math:`M_0(k)` the mean
+    outcome of control rows. Both means weight a row by the inverse of the probability
+    that it was treated or, for control rows, not treated. The metrics are
 
     - uplift: :math:`M_1(k) - M_0(k)`,
     - cumulative gain: :math:`k (M_1(k) - M_0(k))`, and AUUC the area under it [1]_,
     - Qini curve: :math:`q(k) = \frac{n_1(k)}{n_1} (M_1(k) - M_0(k))`, where
       :math:`n_1(k)` of :math:`n_1` treated rows are at the top, and Qini area
-      :math:`\int q(k) dk - q(1) / 2` between the curve and that of random order [2]_,
+      :math:`\int q(k) dk - q(1) / 2` between the curve and the line for a random order
+      [2]_,
     - Qini coefficient: the Qini area, divided by the Qini area of the perfect score
       :math:`y (2 t - 1)`, where t is the treatment,
-    - policy value: :math:`V(k) = k M_1(k) + (1 - k) M_0^-(k)`, the mean outcome if the
-      rows at the top are treated and the others, with the mean :math:`M_0^-(k)`, are
-      not,
-    - policy gain: :math:`V(k) - k M_1(1) - (1 - k) M_0(1)`, over the treatment of as
-      many random rows.
+    - policy value: :math:`V(k) = k M_1(k) + (1 - k) M_0^-(k)`, the mean outcome if only
+      the rows at the top are treated, where :math:`M_0^-(k)` is the mean outcome of
+      control rows below the top,
+    - policy gain: :math:`V(k) - k M_1(1) - (1 - k) M_0(1)`, the gain over the treatment
+      of the same number of random rows.
 
     Lines join the points of distinct scores, so that the order of tied rows does not
-    matter. The influence value of a row is the derivative of a metric in the weight of
-    the row, which moves the rank of all other rows. At a share, it includes the slope
-    of the curve, over :math:`n^{-1/5} / 4` to both sides.
+    matter. The influence value of a row is the derivative of a metric by the weight of
+    the row, which also moves the ranks of all other rows. For a metric at a share, the
+    influence value includes the slope of the curve, estimated over a width of
+    :math:`n^{-1/5} / 4` to both sides of the share.
 
-    Propensities that a model predicts count as known. If the model is right, intervals
-    are then too wide rather than too narrow [3]_.
+    Propensities predicted by a model are treated as known. If the model is correct,
+    intervals are then too wide rather than too narrow [3]_.
 
     References
     ----------

@@ -79,8 +79,8 @@ def votes_report(
         answer on the left. The report then contains its log-odds as "position".
     covariates : array-like of shape (n_votes,) or (n_votes, k), mapping or data frame
         Covariates that affect the outcome in addition to the models, such as the length
-        of the first answer minus the length of the second. Strengths refer to
-        covariates of zero.
+        of the first answer minus the length of the second. Strengths apply to votes
+        with covariates of zero.
     groups : array-like of shape (n_votes,), optional
         Clusters of votes that may be dependent, such as votes by one voter or on one
         prompt.

@@ -83,7 +83,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Messages of all warnings, also of those not shown."""
+        """Messages of all warnings, whether shown or suppressed."""
         return tuple(describe_warnings(self._joint))
 
     @property
@@ -92,7 +92,7 @@ class Report(TabularReport[MetricEstimate]):
         return list(dict.fromkeys(key.title for key in self._keys))
 
     def _limits(self) -> Array:
-        """Limits of the intervals; issues the warnings about them."""
+        """Limits of the intervals; computing the limits may issue warnings."""
         limits = self._joint.intervals
         warn_of_intervals(self._joint)
         return limits
@@ -132,16 +132,16 @@ class Report(TabularReport[MetricEstimate]):
         return estimate_columns(*numbers, "estimate", header, self._null, self._style)
 
     def _estimate_cells(self) -> list[str]:
-        """Each estimate and its interval in one cell."""
+        """Table cells that each contain an estimate and its interval."""
         columns = [column.cells for column in self._interval_columns("interval")]
         return [*map(" ".join, zip(*columns, strict=True))]
 
     def _leading(self) -> list[Column]:
-        """Columns left of the estimates, equal for all metrics."""
+        """Table columns to the left of the estimates, the same for all metrics."""
         return []
 
     def _more(self) -> list[Column]:
-        """Additional columns right of the estimates."""
+        """Additional table columns to the right of the estimates."""
         return []
 
     def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
@@ -183,10 +183,10 @@ class Report(TabularReport[MetricEstimate]):
     ) -> str | None:
         """Return the report as an HTML page, or write it to a file.
 
-        The page is a single file that loads no other files and runs no script. It shows
-        findings, a picture if matplotlib is installed, the table and, for several
-        models, ranks and differences; then the meaning of the intervals, warnings, and
-        versions.
+        The page is a single file that loads no other files and runs no script. The page
+        shows the findings, a plot if matplotlib is installed, and the table. For
+        several models, ranks and differences follow. The last sections explain the
+        intervals and list warnings and package versions.
 
         Parameters
         ----------
@@ -199,8 +199,8 @@ class Report(TabularReport[MetricEstimate]):
             Command or lines of code that made the report, shown verbatim.
         sections : mapping of str to report, optional
             Additional reports by heading. A section of the page with the same heading
-            is replaced: ``{"Differences": report.differences(margin=0.01)}``.
-            Requirements come first: ``{"Requirements": report.requirements("f1 >=
+            is replaced: ``{"Differences": report.differences(margin=0.01)}``. A section
+            "Requirements" comes first: ``{"Requirements": report.requirements("f1 >=
             0.8")}``.
 
         Returns
@@ -256,7 +256,7 @@ class Report(TabularReport[MetricEstimate]):
         return Part(self)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the intervals, with one panel per metric; or curves and their bands.
+        """Draw the intervals with one panel per metric, or curves with their bands.
 
         Subgroups are rows of the panel of their metric. Differences are coloured by
         verdict.
@@ -366,7 +366,7 @@ class Report(TabularReport[MetricEstimate]):
             extremes = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
             parts.append(f"effective n {' to '.join(extremes) or 'unknown'}")
         if joint.simultaneous:
-            # No digits beyond the error, which may be unknown.
+            # Show no digits beyond the numerical error; the error may be unknown.
             error = np.nan_to_num(joint.critical_value.error, nan=1.0)
             digits = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{digits}f}")
@@ -419,9 +419,9 @@ class Report(TabularReport[MetricEstimate]):
     def half_widths(self) -> Array:
         """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
 
-        Most intervals, except for method "delta", are not symmetric about the estimate.
-        The estimate plus and minus the half width then has the width of the interval,
-        but other limits.
+        Most intervals, except intervals by method "delta", are not symmetric about the
+        estimate. For such intervals, "estimate ± half width" has the width of the
+        interval, but different limits.
         """
         return read_only(np.ptp(self._limits(), axis=1) / 2)
 
@@ -429,7 +429,8 @@ class Report(TabularReport[MetricEstimate]):
     def covariance(self) -> Array:
         """Covariance of the estimates used by the intervals, shape (K, K); read-only.
 
-        It includes the blurring of "blurred" intervals, and is NaN where unknown.
+        The covariance includes the blurring of "blurred" intervals. Unknown entries are
+        NaN.
         """
         return read_only(self._joint.covariance)
 
@@ -442,7 +443,7 @@ class Report(TabularReport[MetricEstimate]):
     def critical_value(self) -> CriticalValue:
         """Half width of the joint intervals in standard errors.
 
-        A float whose attribute ``.error`` is its numerical error.
+        The value is a float with an attribute ``.error``, the numerical error.
         """
         return self._joint.critical_value
 
@@ -465,7 +466,7 @@ class Report(TabularReport[MetricEstimate]):
     def target(self) -> str | None:
         """Target of resampled estimates; None for fitted models.
 
-        For example "the procedures trained on 455 rows" or "these 5 fold models".
+        Examples are "the procedures trained on 455 rows" and "these 5 fold models".
         """
         return self._joint.target.target if self._joint.target else None
 
@@ -473,9 +474,9 @@ class Report(TabularReport[MetricEstimate]):
     def design_effects(self) -> dict[tuple[str, ...], float]:
         """Design effect of each estimate, by its names.
 
-        Ratio of the variance to the variance in a simple random sample of equal size; 1
-        without weights, groups and strata. The effective sample size is `n_samples`
-        divided by the design effect.
+        The design effect is the ratio of the variance to the variance in a simple
+        random sample of equal size. It is 1 without weights, groups and strata. The
+        effective sample size is `n_samples` divided by the design effect.
         """
         return dict(zip(self, self._joint.source.design_effects.tolist(), strict=True))
 
@@ -557,11 +558,11 @@ class Report(TabularReport[MetricEstimate]):
         Returns
         -------
         RequirementReport
-            Verdicts "shown", "refuted" or "open" by the intervals of this report; for
-            differences of models, by simultaneous intervals for the required
-            differences. ``verdict`` is the verdict on all requirements together,
-            ``unmet`` describes the requirements not shown, and ``met_by`` lists the
-            models shown to meet all.
+            Verdicts "shown", "refuted" or "open". Verdicts on single models use the
+            intervals of this report. Verdicts on differences of models use simultaneous
+            intervals for all required differences. ``verdict`` is the verdict on all
+            requirements together, ``unmet`` describes the requirements not shown, and
+            ``met_by`` lists the models shown to meet all.
 
         Raises
         ------
@@ -636,7 +637,7 @@ class Report(TabularReport[MetricEstimate]):
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Label columns of keys."""
+    """Labels of all keys by column."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():

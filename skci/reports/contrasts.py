@@ -1,4 +1,4 @@
-"""Reports on contrasts, also with margins, and sentences on their findings."""
+"""Reports on contrasts of estimates, and sentences that state the findings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from skci.reports.rendering import Column, Findings, format_pvalue
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
     "overall": "overall",
-}  # in sentences
+}  # names of references in sentences
 
 Separated = dict[str, list[tuple[str, str, str]]]
 """Findings on pairs by panel, such as ("A", "is worse than {}", "B")."""
@@ -103,8 +103,8 @@ class ReportWithContrasts(Report):
         Returns
         -------
         ContrastReport
-            Indexed by ``contrast``; for a mapping also by ``metric`` and subgroup, if
-            each combination uses a single metric or subgroup.
+            Report indexed by ``contrast``. With a mapping, the index also contains the
+            ``metric`` and the subgroup, if each combination uses only one.
 
         Raises
         ------
@@ -244,8 +244,10 @@ class ContrastReport(ReportWithContrasts):
     def pvalues(self) -> Array:
         """Two-sided p-values for no difference (a ratio of 1), shape (C,); read-only.
 
-        Tail probabilities of the maximum statistic, below alpha exactly if the interval
-        excludes the null; or step-down p-values. 1 without a usable variance.
+        By default, a p-value is a tail probability of the maximum statistic; it is
+        below alpha exactly if the interval excludes the null value. With
+        ``adjust="step-down"``, p-values are step-down p-values. The p-value is 1 if
+        there is no usable variance.
         """
         return read_only(self._pvalues)
 
@@ -254,7 +256,7 @@ class ContrastReport(ReportWithContrasts):
         return (step_down if self._stepwise else pvalues)(self._joint, self._null)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels; differences also in reverse order.
+        """Return one estimate by its labels; the two compared names may be reversed.
 
         Parameters
         ----------
@@ -285,7 +287,7 @@ class ContrastReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pairs of a requirement and an estimate, also of reversed differences."""
+        """Pairs of a requirement and its estimate, perhaps a reversed difference."""
         keys = self._keys
         applies = Requirement.applies_to
         reverse = [x for x in required if any(applies(x, key.reverse) for key in keys)]
@@ -306,7 +308,7 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
-            Report on the selected contrasts, with its critical value.
+            Report on the selected contrasts, with a critical value for the selection.
 
         Raises
         ------
@@ -345,8 +347,8 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         int
-            Number of rows of a new test set. With several test sets, their total,
-            divided as in the pilot.
+            Number of rows of a new test set. With several test sets, the total number
+            of rows, divided among the test sets as in the pilot.
 
         Raises
         ------
@@ -356,13 +358,14 @@ class ContrastReport(ReportWithContrasts):
 
         Notes
         -----
-        For two-sided tests, the variance in the pilot and a true difference d,
+        Given the variance in the pilot and a true difference d, a two-sided test needs
 
         .. math:: n = \left(\frac{q + z_{power}}{d}\right)^2 \sum_i p_i L_i^2
 
-        [1]_ with q the critical value; "blurred" needs somewhat more rows. The
-        difference in a small pilot is imprecise: prefer to pass the smallest relevant
-        difference.
+        rows [1]_, where q is the critical value, :math:`p_i` are the proportions of the
+        distinct rows in the pilot and :math:`L_i` their influence values. The method
+        "blurred" needs somewhat more rows. The difference in a small pilot is
+        imprecise: prefer to pass the smallest relevant difference.
 
         References
         ----------
@@ -378,7 +381,7 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.sample_size(power=0.8, difference=0.05)
         328
 
-        Rows that show two equally good models to be equivalent within .05:
+        Number of rows that shows two equally good models to be equivalent within .05:
 
         >>> report = joint_report(y, models, metrics="accuracy")
         >>> pilot = report.differences(margin=0.05)
@@ -448,12 +451,12 @@ class ContrastReport(ReportWithContrasts):
         -------
         list of str
             For differences and ratios, one sentence for each metric and each model, or
-            subgroup of a model, that is worse than another; "lower" for a metric
-            without a better direction, and "differs" after step-down tests, which show
-            no direction. For contrasts, one sentence for each contrast that is not 0.
-            With a margin, the strongest claim that each difference shows: better by
-            more than the margin, better, not worse by more than the margin, or
-            equivalent.
+            subgroup of a model, that is worse than another model or subgroup. Instead
+            of "worse", the sentence says "lower" if the metric is better in neither
+            direction, and "differs" after step-down tests, which show no direction. For
+            contrasts, one sentence for each contrast that is not 0. With a margin, each
+            sentence states the strongest claim that a difference shows: better by more
+            than the margin, better, not worse by more than the margin, or equivalent.
         """
         if "contrast" in self._labels:
             estimates, names = self._joint.estimates, self._joint.parameters
@@ -505,7 +508,7 @@ class ContrastReport(ReportWithContrasts):
     def _strongest(self) -> list[tuple[bool, str]]:
         """Strongest relation that each interval shows, and whether the first is better.
 
-        The relation of the better one to the other is in `_PREDICATES`, or "open".
+        Relations are "open" or the names in `_PREDICATES`, with the better name first.
         """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
         limits = signs[:, np.newaxis] * (self._limits() - self._null)
@@ -566,8 +569,9 @@ class ContrastReport(ReportWithContrasts):
     def _separated(self) -> Separated:
         """Findings of differences or ratios between models or subgroups.
 
-        The subject of a finding is the better of two if there is a margin, and the
-        worse otherwise. With a reference and no margin, the subject is the subgroup.
+        With a margin, the subject of a finding is the better of the two compared names.
+        Without a margin, the subject is the worse name or, in a comparison with a
+        reference, the subgroup.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []

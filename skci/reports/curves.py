@@ -38,8 +38,9 @@ COLUMNS = ["precision", "recall", "f1-score"]
 class ClassificationReport(Report):
     """Joint confidence intervals for precision, recall and F1 of each class.
 
-    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, with the
-    layout of scikit-learn. Returned by :func:`skci.classification_report_ci`.
+    The report is indexed by the class (or "accuracy", "macro avg", ...) and the metric,
+    and has the layout of scikit-learn's report. Returned by
+    :func:`skci.classification_report_ci`.
 
     Examples
     --------
@@ -136,8 +137,8 @@ class CalibrationReport(Report):
         """Joint report on calibration intercept, slope and observed-to-expected ratio.
 
         The metrics are :class:`skci.CalibrationInterceptCI`,
-        :class:`skci.CalibrationSlopeCI` and :class:`skci.ObservedToExpectedCI`. They
-        are 0, 1 and 1 for calibrated predictions.
+        :class:`skci.CalibrationSlopeCI` and :class:`skci.ObservedToExpectedCI`. For
+        calibrated predictions, the intercept is 0, and the slope and the ratio are 1.
 
         Warns
         -----
@@ -162,8 +163,9 @@ class CalibrationReport(Report):
     def pvalue(self) -> float:
         """P-value of the hypothesis that every model is calibrated in every bin.
 
-        The smallest of the p-values of the bins, adjusted for multiplicity. It is below
-        alpha exactly if some joint interval excludes the mean prediction of its bin.
+        The result is the smallest p-value of any bin, adjusted for multiplicity. It is
+        below alpha exactly if some joint interval excludes the mean prediction of its
+        bin.
         """
         joint = replace(self._joint, simultaneous=True)
         return float(pvalues(joint, self._mean_predicted).min())
@@ -179,7 +181,7 @@ class CalibrationReport(Report):
         -------
         list of str
             One sentence for each bin whose interval excludes its mean prediction, or
-            one sentence that no bin is miscalibrated.
+            one sentence that no bin is shown to be miscalibrated.
         """
         limits = self._limits()
         digits = decimals(limits)
@@ -320,8 +322,7 @@ class ThresholdReport(JointReport):
     def thresholds(self) -> Array | dict[str, Array]:
         """Thresholds in the order of the report; a dict by name for several models.
 
-        Values are as passed or chosen, shape (T,); the report shows them with six
-        digits.
+        The thresholds, shape (T,), are not rounded; the table shows six digits.
         """
         return self._thresholds_at(dict.fromkeys(self._points))
 
@@ -394,8 +395,8 @@ class ThresholdReport(JointReport):
         ----------
         requirements : str, or mapping of str to (str, float)
             Requirements such as ``"recall >= 0.9 and specificity >= 0.5"``, or a
-            mapping such as ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. All
-            must be met.
+            mapping such as ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. A
+            threshold must meet all requirements.
 
         Returns
         -------
@@ -406,7 +407,7 @@ class ThresholdReport(JointReport):
         Raises
         ------
         KeyError, ValueError
-            As in :meth:`~JointReport.requirements`.
+            If a requirement is invalid; see :meth:`~JointReport.requirements`.
 
         Notes
         -----
@@ -480,10 +481,11 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def useful(self) -> dict[str, Array]:
-        """Thresholds by model at which it is shown to be better than the defaults.
+        """Thresholds at which each model is shown to be better than the defaults.
 
-        At these thresholds all intervals are above 0: for net benefit, which is 0 if no
-        row is treated, and for interventions avoided, which are 0 if all rows are.
+        The defaults are to treat no row, with net benefit 0, and to treat all rows,
+        which avoids 0 interventions. At these thresholds, the intervals for net benefit
+        and for interventions avoided are above 0.
         """
         lower = self._limits()[:, 0]
         points = self._points
@@ -518,11 +520,11 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def _defaults(self) -> list[str]:
-        """Strategies with which models are compared."""
+        """Default strategies with which models are compared."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _display(self, **options: Any) -> Any:
-        # Treating all has a benefit far below 0 at high thresholds.
+        # At high thresholds, treating all rows has a net benefit far below 0.
         shown = [
             k
             for k, key in enumerate(self._keys)
@@ -538,8 +540,8 @@ class DecisionCurveReport(ThresholdReport):
 class ThresholdRequirementReport(RequirementReport):
     """Verdicts on requirements at every threshold: shown, refuted or open.
 
-    Returned by :meth:`ThresholdReport.where`. It adds the following to
-    :class:`RequirementReport`.
+    Returned by :meth:`ThresholdReport.where`. In addition to the members of
+    :class:`RequirementReport`, the report has the members below.
 
     Parameters
     ----------
@@ -613,8 +615,9 @@ class ThresholdRequirementReport(RequirementReport):
         Returns
         -------
         list of str
-            One sentence per model and, with joint intervals, one for each other metric,
-            with its best estimate at these thresholds.
+            One sentence on the thresholds of each model. With joint intervals, another
+            sentence for each metric without a requirement states the best estimate of
+            the metric at these thresholds.
         """
         texts = self._requirement_texts
         verb = "is" if len(texts) == 1 else "are"

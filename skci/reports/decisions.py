@@ -142,8 +142,8 @@ class RequirementReport(TabularReport[Verdict]):
     def verdict(self) -> Verdict:
         """Verdict on all requirements together: the worst verdict.
 
-        "refuted" if any verdict is "refuted", else "open" if any is "open", else
-        "shown". Its p-value is the largest p-value with this verdict.
+        The result is "refuted" if any verdict is "refuted", else "open" if any verdict
+        is "open", else "shown". The p-value is the largest p-value with this verdict.
         """
         return max(self.verdicts, key=lambda word: (_VERDICTS.index(word), word.pvalue))
 
@@ -384,8 +384,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     metric : str
         Name of the metric.
     names : mapping of str to sequence of R str
-        Names of the compared models by column, with several thresholds also the
-        thresholds.
+        Names of the compared models by column. If models have several thresholds, the
+        thresholds are another column.
     estimate : MetricEstimate
         The best estimate. Its joint interval stays valid after this selection, because
         all intervals of the report cover simultaneously.
@@ -393,8 +393,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         Estimates of the metric for all models.
     intervals : array of shape (R, 2)
         Limits of each model minus the best of the other models (with reversed sign if
-        lower values are better), clipped at 0. Without a usable variance, the whole
-        range of a difference.
+        lower values are better), clipped at 0. Without a usable variance, the limits
+        are the bounds of the range of a difference.
     confidence_level : float
         Simultaneous coverage probability of the intervals, between 0 and 1.
     greater_is_better : bool
@@ -479,7 +479,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Each estimate minus the best other one, above 0 if better, shape (R,)."""
+        """Each estimate minus the best other estimate, positive if better, (R,)."""
         values = self.estimates if self.greater_is_better else -self.estimates
         ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first
         best_other = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
@@ -621,8 +621,9 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
         """Return the models that are not shown to be worse than k other models.
 
-        At the confidence level, the list contains the k best models, for all k
-        simultaneously; with individual intervals, each of the k best models on its own.
+        At the confidence level, the list contains the k best models, simultaneously for
+        all k. With individual intervals, the confidence level applies to each of the k
+        best models separately.
 
         Parameters
         ----------
@@ -645,7 +646,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
         See Also
         --------
-        JointReport.best : Only for k = 1, with fewer comparisons.
+        JointReport.best : The case k = 1, with fewer comparisons.
         """
         panels = list(dict.fromkeys(self.panels))
         if isinstance(k, str) and k in panels:
@@ -662,12 +663,13 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         """Sentences on models that may be the best, and on ranks that are shown.
 
         At the confidence level, all findings are simultaneously right; with individual
-        intervals, each finding on its own.
+        intervals, each finding is right on its own.
 
         Returns
         -------
         list of str
-            One sentence per metric, and one on the ranks that are shown, if any.
+            One sentence per metric, and one sentence on the ranks that are shown, if
+            there are any.
 
         See Also
         --------

@@ -126,10 +126,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         return self
 
     def _add_legend(self, panels: int, *, is_new: bool) -> None:
-        """Add a legend below the panels, at most as wide as the figure, or inside.
+        """Add a legend below the panels, no wider than the figure, or inside the axes.
 
         The legend is inside the axes if the figure has other axes, or a layout that
-        makes no room for a legend. A figure without a layout gets a constrained one.
+        makes no room for a legend. A figure without a layout gets a constrained layout.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -177,7 +177,7 @@ def colour_indices(
 ) -> dict[str, int]:
     """Colour index of each model, among all known models.
 
-    Among only the drawn models if there are too many known models.
+    If there are more known models than colours, only drawn models have an index.
     """
     coloured = list(dict.fromkeys(known_models or models))
     if len(coloured) > len(COLOURS) or not {*models} <= {*coloured}:
@@ -191,7 +191,7 @@ def wrapped(name: str, width: int = _MAX_LABEL) -> str:
 
 
 def axis_limits(*values: Any) -> tuple[float, float]:
-    """Limits of an axis: all finite values and a margin."""
+    """Limits of an axis that shows all finite values and a margin."""
     shown = np.concatenate([np.ravel(array) for array in values])
     shown = shown[np.isfinite(shown)]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
@@ -235,7 +235,7 @@ def cycle_of_curves() -> Any:
 
 
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
-    """Legend entries: grey lines by label, with these widths."""
+    """Legend entries with grey lines, from the line width of each label."""
     from matplotlib.lines import Line2D
 
     return [
@@ -260,7 +260,7 @@ class ConfidenceIntervalDisplay(Display):
     estimates : array of shape (K,)
         Positions of the dots.
     intervals : array of shape (K, 2)
-        Joint intervals, or individual ones.
+        Joint intervals, or individual intervals.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     individual_intervals : array of shape (K, 2), optional
@@ -277,8 +277,9 @@ class ConfidenceIntervalDisplay(Display):
     verdicts : sequence of str, of length K, optional
         Verdict of each interval: "first is better", "second is better" or "open"; for a
         difference with a margin also "equivalent", "first is not worse" or "second is
-        not worse"; for a contrast "above 0", "below 0" or "open". Metrics without a
-        better direction use "higher" and "lower" instead of "better" and "worse".
+        not worse"; for a contrast "above 0", "below 0" or "open". Metrics that are
+        better in neither direction use "higher" and "lower" instead of "better" and
+        "worse".
     margins : array of shape (K,), optional
         Positions of dotted lines on both sides of 0; NaN for rows without a margin.
     are_ranks : bool, default=False
@@ -317,18 +318,19 @@ class ConfidenceIntervalDisplay(Display):
     def plot(
         self, *, ax: Any = None, title: str | None = None, sort: bool | str = False
     ) -> Self:
-        """Draw the panels; matplotlib is needed.
+        """Draw the panels, which requires matplotlib.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            Axes for each metric; by default of a new figure. Long names need a figure
-            with ``layout="constrained"``.
+            Axes for each metric; by default, axes of a new figure. Long names need a
+            figure with ``layout="constrained"``.
         title : str, optional
             Title of the figure.
         sort : bool or str, default=False
-            Whether to sort the rows by their estimates, the best first: by the first
-            panel if True, or by the named metric. Undefined estimates come last.
+            Whether to sort the rows by their estimates, the best first. True sorts by
+            the first panel; a name sorts by the metric with this name. Undefined
+            estimates come last.
 
         Returns
         -------
@@ -480,8 +482,8 @@ class ConfidenceBandDisplay(Display):
     horizontal_intervals : array of shape (K, 2), optional
         Limits of the horizontal position; by default the position is known.
     individual_intervals : array of shape (K, 2), optional
-        Individual intervals of the vertical position, in addition to joint intervals:
-        thin lines for a single model, and the thick part of bars.
+        Individual intervals of the vertical position, drawn in addition to joint
+        intervals: as thin lines for a single model, and as the thick part of bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, on the same scale.
     normal_quantiles : bool, default=False
@@ -553,7 +555,7 @@ class ConfidenceBandDisplay(Display):
         name: str | None = None,
         highlight: str | Sequence[str] | None = None,
     ) -> Self:
-        """Draw the curves and the bands; matplotlib is needed.
+        """Draw the curves and the bands, which requires matplotlib.
 
         With more than seven curves, at most six are coloured and have labels next to
         them; the other curves are grey and have no band. ``drawn_`` names the coloured
@@ -562,18 +564,18 @@ class ConfidenceBandDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            Axes for each metric, and optionally for the number of rows, which is
-            omitted otherwise; by default of a new figure. Empty axes use the colours of
-            the models. If the axes already have curves, the next colours are used, and
-            the diagonal is drawn once.
+            Axes for each metric; by default, axes of a new figure. The number of rows
+            is drawn only if there is an additional Axes for it. Empty axes use the
+            colours of the models. If the axes already have curves, the next colours are
+            used, and the diagonal is drawn once.
         title : str, optional
             Title of the figure.
         name : str, optional
             Label of the curve of an unnamed model.
         highlight : str or sequence of str, optional
-            Models with coloured curves, at most six. By default all models, up to
-            seven. With more models, defaults to the models that may be the best, by the
-            mean over all points of the curve, the best estimates first; and a model
+            Models with coloured curves, at most six. Up to seven models are all
+            coloured by default. With more models, the default is the models whose mean
+            over the curve may be the best, in the order of their estimates, and a model
             named "baseline" or "control".
 
         Returns
@@ -690,8 +692,9 @@ class ConfidenceBandDisplay(Display):
     def _label(self, ax: Any, lines: Sequence[Any]) -> None:
         """Label the coloured lines, in the order of their heights.
 
-        The labels are to the right, joined to the ends of the curves. If all curves
-        end in one point, the labels are below the diagonal, joined to their bends.
+        The labels are to the right, joined to the ends of the curves. If all curves end
+        in one point, the labels are below the diagonal, joined to the bends of the
+        curves.
         """
         anchors = []
         for x, y in (line.get_xydata().T for line in lines):
@@ -762,7 +765,7 @@ class ConfidenceBandDisplay(Display):
     def _draw_line(self, ax: Any, points: Array, label: str, is_grey: bool) -> Any:
         """Draw the points and the line of a model, perhaps from corner to corner.
 
-        Grey lines are thin, lie below, and use no colour of the cycle.
+        Grey lines are thin, lie below coloured lines, and use no colour of the cycle.
         """
         marked = [*range(len(points))]
         if self.joins_corners:  # known points, without marks

@@ -79,8 +79,8 @@ class Verdict(str):
     ----------
     pvalue : float
         Two-sided p-value of the claimed value, below alpha unless the verdict is
-        "open"; see :meth:`MetricEstimate.pvalue`. It is 0 for a claim that all possible
-        values satisfy.
+        "open"; see :meth:`MetricEstimate.pvalue`. The p-value is 0 for a claim that all
+        possible values satisfy.
     claim : str
         Text with the name of the metric, its interval and the claim. The ``repr`` shows
         it, so that a failed pytest assertion states it in one line.
@@ -147,7 +147,7 @@ class MetricEstimate(HintedAttributes, float):
     metric, model : str
         Names of the metric and the model within a report; empty without a report.
     warnings : tuple of str
-        Messages of all warnings, also of those not shown.
+        Messages of all warnings, whether shown or suppressed.
 
     Warns
     -----
@@ -320,8 +320,8 @@ class MetricEstimate(HintedAttributes, float):
         Parameters
         ----------
         null : float, optional
-            Value under the null hypothesis, within the range of the metric. Optional
-            only for differences, with default 0, and ratios, with default 1.
+            Value under the null hypothesis, within the range of the metric. The value
+            may be omitted only for differences (default 0) and ratios (default 1).
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
             Alternative hypothesis: the metric differs from `null`, is less, or is
             greater.
@@ -331,15 +331,16 @@ class MetricEstimate(HintedAttributes, float):
         float
             Smallest alpha for which the interval of level ``1 - alpha`` (or its
             one-sided limit) excludes `null`, computed as the tail probability of the
-            critical value at which a limit equals `null`. 1 if no interval excludes
-            `null` or there is no usable variance. "clopper-pearson" uses twice the
-            smaller tail. The p-value is adjusted in a joint report.
+            critical value at which a limit equals `null`. The p-value is 1 if no
+            interval excludes `null` or there is no usable variance. For
+            "clopper-pearson", the p-value is twice the smaller tail probability. In a
+            joint report, the p-value is adjusted for multiplicity.
 
         Raises
         ------
         ValueError
             If `null` is outside the range of the metric, or missing for a metric that
-            is no difference or ratio, or `alternative` is unknown.
+            is neither a difference nor a ratio, or `alternative` is unknown.
 
         Examples
         --------
@@ -463,9 +464,10 @@ def describe(
 ) -> dict[str, str]:
     """Texts that describe parameters of a joint estimate in a header; may be empty.
 
-    "methods" also states the reason if the size of a table changed the method, "target"
-    the quantity that resampling estimates, "size" the number of rows, clusters and
-    strata, and "positive" each positive label other than the 1 of 0 and 1.
+    "methods" names the methods, with the reason if the size of a table changed a
+    method. "target" is the quantity that resampling estimates. "size" contains the
+    numbers of rows, clusters and strata. "positive" names the positive labels, except 1
+    if the labels are 0 and 1.
     """
     methods = join_names([*dict.fromkeys(p.method for p in parameters)])
     limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)

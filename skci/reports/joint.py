@@ -142,8 +142,8 @@ class JointReport(ReportWithContrasts):
             simultaneously, and a p-value is below alpha exactly if its interval
             excludes zero (one, for ratios). "step-down": p-values that control the
             family-wise error rate and are at most the single-step ones; intervals are
-            those of "single-step". "none": unadjusted, as are all differences of
-            :meth:`individual` reports.
+            those of "single-step". "none": intervals and p-values without an
+            adjustment, which :meth:`individual` reports always use.
         margin : float or mapping of str to float, optional
             Largest irrelevant difference, above 0, for all metrics or by metric. Adds
             p-values of three claims: the first is "not worse" than the second by more
@@ -154,7 +154,8 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
-            First minus second, indexed by ``metric``, ``first``, ``second``.
+            Differences, first minus second, indexed by ``metric``, ``first``,
+            ``second``.
 
         Raises
         ------
@@ -239,7 +240,8 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
-            First minus second, indexed by ``model``, ``metric``, ``first``, ``second``.
+            Differences, first minus second, indexed by ``model``, ``metric``,
+            ``first``, ``second``.
 
         Raises
         ------
@@ -406,9 +408,9 @@ class JointReport(ReportWithContrasts):
     ) -> Self:
         """Select models and metrics, with a critical value for the selection.
 
-        Fewer intervals are narrower, and valid if chosen before looking at the data:
-        the best of ten models, selected by its estimate, needs the intervals of all
-        ten.
+        Fewer intervals are narrower, and are valid if selected before looking at the
+        data. If the best of ten models is selected by its estimate, only the joint
+        intervals of all ten models are valid.
 
         Parameters
         ----------
@@ -420,7 +422,7 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         JointReport
-            Report of the same class, with its critical value.
+            Report of the same class, with a critical value for the selection.
 
         Raises
         ------
@@ -454,9 +456,10 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         list of str
-            One sentence for each metric and each model that is worse than another, or
-            one sentence that no model is; and one sentence on models for which the
-            metric is undefined. Empty for a single model.
+            One sentence for each metric and each model that is worse than another
+            model, or one sentence that no model is worse. Another sentence names the
+            models for which the metric is undefined. The list is empty for a single
+            model.
         """
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.models) < 2:
@@ -506,9 +509,10 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str or list of str, optional
-            Metric or metrics; defaults to all metrics with several estimates and a
-            better direction. The confidence level applies to all metrics simultaneously
-            (by Bonferroni's inequality); in an :meth:`individual` report, to each.
+            Metric or metrics; defaults to all metrics with several estimates of which
+            higher or lower values are better. The confidence level applies to all
+            metrics simultaneously (by Bonferroni's inequality); in an
+            :meth:`individual` report, it applies to each metric separately.
 
         Returns
         -------
@@ -525,8 +529,8 @@ class JointReport(ReportWithContrasts):
         -----
         A model that one comparison shows to be worse needs no other comparison. The
         computing time therefore grows with the number of models that may be the best:
-        with 250 models, seconds if few may be the best, and a minute or two if all may
-        be.
+        with 250 models, it is seconds if few models may be the best, and a minute or
+        two if all models may be the best.
 
         Examples
         --------
@@ -618,8 +622,8 @@ class JointReport(ReportWithContrasts):
         ----------
         metric : str or list of str, optional
             Metric or metrics of the ranks; defaults to all metrics with several
-            estimates and a better direction. The confidence level applies to all
-            metrics simultaneously.
+            estimates of which higher or lower values are better. The confidence level
+            applies to all metrics simultaneously.
 
         Returns
         -------
@@ -645,11 +649,12 @@ class JointReport(ReportWithContrasts):
             R - \#\{i: i \text{ is shown to be worse than } j\} .
 
         For models with equal values, the intervals cover every rank that these models
-        share. Step-down orders more pairs than the single-step intervals of
-        :meth:`differences`: a difference may include 0 although the ranks differ. The
-        p-values of ``adjust="step-down"`` correspond to ranks. In :meth:`individual`
-        reports, the interval of a model uses only the pairs with this model. Models
-        whose difference has no usable variance, such as copies, are not ordered.
+        share. The step-down procedure orders more pairs than the single-step intervals
+        of :meth:`differences`: a difference may include 0 although the ranks differ.
+        The p-values of ``adjust="step-down"`` correspond to ranks. In
+        :meth:`individual` reports, the interval of a model uses only the pairs with
+        this model. Models whose difference has no usable variance, such as copies, are
+        not ordered.
 
         References
         ----------
@@ -706,14 +711,14 @@ class JointReport(ReportWithContrasts):
     ) -> dict[str, Any]:
         """Compact letter display: models differ significantly if they share no letter.
 
-        Two models differ significantly if the p-value of their difference is below 1 -
-        `confidence_level`, adjusted for all pairs on this metric, or on all metrics by
-        default.
+        Two models differ significantly if the adjusted p-value of their difference is
+        below 1 - `confidence_level`. The p-values are adjusted for all pairs of models
+        on `metric` or, by default, on all metrics.
 
         Parameters
         ----------
         metric : str, optional
-            By default all metrics.
+            Name of the metric; defaults to all metrics.
         scale, method, adjust
             See :meth:`differences`.
 

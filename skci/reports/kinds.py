@@ -176,7 +176,7 @@ class ImportanceReport(JointReport):
 
 
 _MAX_RUNS, _MAX_ROWS = 1000, 10**9
-_FEW_RUNS = 3  # margins in quadrature then cover too much, by .02 or more
+_FEW_RUNS = 3  # with so few runs, combined margins overcover by at least .02
 
 
 class _OverRuns(ReportWithContrasts):
@@ -186,8 +186,8 @@ class _OverRuns(ReportWithContrasts):
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
         """Variances due to rows, to runs and to both, by the names of the estimates.
 
-        The variance of an estimate is rows + runs - both, but at least the larger of
-        rows and runs.
+        The variance of an estimate is ``rows + runs - both``, but at least as large as
+        the variance due to rows and the variance due to runs.
         """
         return dict(zip(self, self._estimates.components, strict=True))
 
@@ -378,7 +378,7 @@ class RunsReport(_OverRuns, JointReport):
         """Report on the individual runs.
 
         Intervals cover only the sampling of rows: they refer to one run, not to other
-        runs of the model. The interval method is the method of the means. Runs are
+        runs of the model. The interval method is the same as for the means. Runs are
         subgroups: :meth:`~JointReport.differences` compares models within each run, and
         :meth:`~JointReport.gaps` compares the runs of each model.
 
@@ -441,7 +441,7 @@ class VarianceOfGrades(NamedTuple):
 
 @dataclass(frozen=True)
 class Spread:
-    """Variance components of grades, and the parts that sampling adds to a mean."""
+    """Variance components of grades, and the variance due to sampling within items."""
 
     components: VarianceOfGrades
     sample_variance: float
@@ -451,7 +451,7 @@ class Spread:
 
     @classmethod
     def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
-        """Spread of the items of a parameter.
+        """Compute the variance components of the items that a parameter uses.
 
         The variance within an item comes from its samples only, since items with more
         samples may vary more. An item with one sample gets the mean variance within
@@ -486,8 +486,9 @@ class Spread:
     ) -> float:
         """Number of items times the variance of the mean, for `n_samples` per item.
 
-        `per_item` is this product in the pilot, whose part within items is replaced. It
-        is an error to plan more samples if the pilot shows no variance between items.
+        The parameter `per_item` is this product in the pilot; its component due to
+        sampling within items is replaced. More samples than in the pilot raise an error
+        if the pilot shows no variance between items.
         """
         planned = (
             self.sample_variance
@@ -538,12 +539,14 @@ class GradesReport(JointReport):
     def variance_components(self) -> dict[tuple[str, ...], VarianceOfGrades]:
         r"""Variances between and within items, by the names of the model and scorer.
 
-        Components of an analysis of variance. Within items: the mean over items of the
-        variance of their samples, for any number of samples. Between items: the
-        variance of the item means, minus the contribution of the samples. Items with
-        one sample are assumed to vary like items with several; if items that vary more
-        have more samples, sample each item at least twice. Both are NaN if no item has
-        several samples.
+        The components come from an analysis of variance. The variance within items is
+        the mean over items of the variance of their samples. The variance between items
+        is the variance of the item means, minus the contribution of the samples. Both
+        components are NaN if no item has several samples.
+
+        An item with one sample is assumed to have the mean variance of the other items.
+        If items with a larger variance have more samples, sample each item at least
+        twice.
 
         Examples
         --------
@@ -584,18 +587,18 @@ class GradesReport(JointReport):
         Notes
         -----
         For independent items of equal weight, the result is the smallest number of
-        items whose interval is narrow enough; see :meth:`JointReport.sample_size`. For
-        other numbers of samples, the variance of an item is replaced by the term in
-        brackets. With groups or weights, the result is
+        items whose interval is narrow enough; see :meth:`JointReport.sample_size`. With
+        `samples_per_item`, the variance of an item is replaced by the term in brackets
+        below. With groups or weights, the result is
 
         .. math:: n = \frac{q^2}{h^2} \Bigl(\tau^2 + \frac{\sigma^2}{m}\Bigr) ,
 
-        with h the half width, q the critical value, m the number of samples per item,
-        :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the
-        variance of the estimate minus the contribution of the samples. Groups enter
-        :math:`\tau^2`: groups of new items are assumed to be like those in the pilot.
-        For a fixed total number of answers, more items are always better than more
-        samples.
+        where h is the half width, q the critical value, m the number of samples per
+        item, and :math:`\sigma^2` the variance within items. The term :math:`\tau^2` is
+        n times the variance of the estimate, minus the contribution of the samples. It
+        includes the effect of groups: new groups are assumed to resemble the groups in
+        the pilot. For a fixed total number of answers, more items are always better
+        than more samples.
 
         Examples
         --------
@@ -659,8 +662,8 @@ class SuiteReport(JointReport):
     def probability_of_improvement(self, control: str | None = None) -> JointReport:
         """Probability that a run of one model beats a run of another model.
 
-        Mean over tasks of the probability on one task; a tie counts half, so that the
-        probability is .5 for identical models.
+        The estimate is the mean over tasks of the probability on each task. A tie
+        counts half, so the probability is .5 for identical models.
 
         Parameters
         ----------

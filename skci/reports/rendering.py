@@ -80,7 +80,7 @@ def format_interval(low: float, high: float, digits: int) -> str:
 def decimals(intervals: Any, null: float | None = None) -> int:
     """Number of decimals for two significant digits of the narrowest half width.
 
-    Up to three more if a limit would otherwise be rounded to the null value.
+    Up to three more decimals are used if a limit would be rounded to the null value.
     """
     limits = np.asarray(intervals, dtype=float)
     widths = np.diff(limits, axis=-1)
@@ -228,7 +228,7 @@ class Grid:
         ]
 
     def to_markdown(self, caption: str | None = None) -> str:
-        """Return Markdown under `caption`, by default the title, unless it is empty."""
+        """Return Markdown under `caption`, which defaults to the title."""
         check_text(caption, "caption")
         rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
@@ -238,7 +238,7 @@ class Grid:
         return "\n".join([caption, "", *lines] if caption else lines)
 
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
-        """Return a LaTeX table; only the tabular if `caption` is empty."""
+        """Return a LaTeX table, or only the tabular if `caption` is empty."""
         check_text(caption, "caption")
         check_text(label, "label")
         if caption is None:
@@ -249,7 +249,7 @@ class Grid:
             )
         rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
         alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
-        # A bracket or an asterisk after a rule or a row break would be its option.
+        # LaTeX reads a bracket or an asterisk after a rule or row break as an option.
         lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]
         header, *lines = [line + r" \\" for line in lines]
         begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
@@ -261,9 +261,9 @@ class Grid:
         return "\n".join(lines)
 
     def to_html(self, order: Sequence[int] | None = None) -> str:
-        """Return HTML with the title as caption; a wide table scrolls.
+        """Return HTML with the title as caption, in which a wide table scrolls.
 
-        `order` has the positions of the rows; by default their order in the table.
+        `order` lists the positions of the rows; it defaults to the order of the table.
         """
         title = escape(printable(self.title))
         header, *rows = map(self._html_row, itertools.count(), self.rows())
@@ -444,7 +444,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
             See :meth:`to_latex`.
         caption : str, optional
             Line above the table; defaults to the title, which states the level, the
-            method and the number of rows. Omitted if empty.
+            method and the number of rows. An empty caption is omitted.
 
         Returns
         -------
@@ -467,8 +467,9 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         wide : bool, default=False
             Whether to return one column per metric, with estimates and intervals, as
             for a paper. Bold marks the models that may be the best on a metric by
-            :meth:`JointReport.best`, simultaneously on all metrics; with subgroups,
-            within each subgroup and simultaneously in all.
+            :meth:`JointReport.best`, simultaneously on all metrics. With subgroups,
+            bold marks the best models within each subgroup, simultaneously in all
+            subgroups.
         caption : str, optional
             Caption in LaTeX; defaults to the title, which states the level, the method
             and the number of rows. If empty, only the ``tabular`` is returned.

@@ -25,8 +25,8 @@ class SequentialReport(RequirementReport):
     Intervals cover simultaneously at all looks, so a verdict at any look is right at
     the confidence level: a requirement that is shown or refuted at a look remains so,
     with the estimate and the interval of that look. Returned by
-    :func:`skci.sequential_report`. It adds the following to
-    :class:`RequirementReport`.
+    :func:`skci.sequential_report`. In addition to the members of
+    :class:`RequirementReport`, the report has the members below.
 
     Parameters
     ----------
