@@ -125,9 +125,11 @@ OTHERS = [
         "numbers",
     )
     for name, case in FAMILIES[family].cases.items()
-    # They have bins whose ends are quantiles, and precisions that jump.
+    # They have bins whose ends are quantiles, precisions that jump, or the values at a
+    # rank; the influence on the Gini coefficient has DeLong's variance.
     if not case.scikit
     and name not in ("squared_calibration_error", "average_precision_101")
+    and name not in ("gini", "ks_statistic", "gain", "lift")
 ]
 QUICK_OTHERS = ("net_benefit", "map", "concordance", "integrated_brier")
 

@@ -573,7 +573,7 @@ def test_plan_is_the_cheapest():
     assert 0 < n < len(rows) - 1
     assert 0 < s < len(runs) - 1
     assert report.plan(wanted, **cost) == (rows[n], runs[s])
-    with pytest.raises(ValueError, match="1,000 runs reach"):
+    with pytest.raises(ValueError, match="attainable with 1,000 runs"):
         report.plan(1e-6)
     with pytest.raises(ValueError, match="cost_per_run"):
         report.plan(0.1, cost_per_run=0)

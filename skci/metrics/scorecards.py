@@ -210,7 +210,9 @@ class KolmogorovSmirnovCI(
             for half in (some, repeats - some):
                 mass = np.bincount(cells, weights * half, len(parameter.counts))
                 halves.append(parameter.functional.estimate(mass))
-        excess = (np.nanmean(halves) - parameter.value) / (np.sqrt(2) - 1)
+        defined = [float(value) for value in halves if not np.isnan(value)]
+        mean = np.mean(defined) if defined else 1.0  # halves with both labels, if any
+        excess = np.nan_to_num((mean - parameter.value) / (np.sqrt(2) - 1))
         return replace(parameter, extension=(max(float(excess), 0.0), 0.0))
 
 
