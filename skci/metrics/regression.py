@@ -546,10 +546,10 @@ class MedianAbsoluteErrorCI(
 class MeanAbsolutePercentageErrorCI(
     RegressionMetricCI, measure="mean_absolute_percentage_error", heavy_tails=False
 ):
-    r"""Mean absolute percentage error: :math:`E(|y - \hat y| / |y|)`.
+    r"""Mean absolute percentage error: :math:`E(|y - \hat y| / |y|)`. Lower is better.
 
-    Lower is better. The estimate is a proportion, not a percentage, and equals
-    :func:`sklearn.metrics.mean_absolute_percentage_error`.
+    The estimate equals :func:`sklearn.metrics.mean_absolute_percentage_error`. It is a
+    proportion, not a percentage.
 
     Examples
     --------
