@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from joblib import parallel_config
+from joblib import parallel_backend
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
@@ -156,7 +156,7 @@ def test_one_line_is_shown_at_a_time():
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_parallel_predictions_are_counted(backend):
-    with parallel_config(backend=backend):
+    with parallel_backend(backend):
         assert lines_of(shown_by(predicted, n_jobs=2))[-1] == (2, 2)
 
 
