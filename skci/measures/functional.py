@@ -20,6 +20,7 @@ from scipy import sparse
 
 from skci._arrays import EPS, Array, cached_property
 from skci._threads import few_threads
+from skci.measures.traits import EDGE
 
 _NO_INFLUENCE = 1e-10  # relative size of influence values that count as zero
 
@@ -52,6 +53,14 @@ class Boundary(NamedTuple):
     """Derivative of the functional in the component."""
     n: float
     """Number of rows from which the component is estimated."""
+
+
+def boundary_of_share(
+    estimate: float, n: int, low: float = 0.0, high: float = 1.0
+) -> list[Boundary]:
+    """Boundary of a scaled proportion estimated from n rows; empty inside its range."""
+    inside = EDGE < (estimate - low) / (high - low) < 1 - EDGE
+    return [] if inside or not n else [Boundary(high - low, n)]
 
 
 @dataclass(frozen=True, eq=False)

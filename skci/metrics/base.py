@@ -182,8 +182,6 @@ class MetricCI(_WithOptions):
     """Whether the metric can be computed from binned scores."""
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
     """Options of variants with a string name, in addition to the defaults."""
-    _number: ClassVar[tuple[str, str]]
-    """Kind of the number in the string name of the metric, and an example."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
@@ -211,7 +209,8 @@ class MetricCI(_WithOptions):
             cls._measure = MeasureProperties(measure, **cls._properties)
         is_public = not cls.__qualname__.startswith("_")
         is_ours = cls.__module__.startswith(f"{__package__}.")
-        if cls._measure and is_public and is_ours:
+        is_abstract = not cls._measure or getattr(cls, "_title", None) == ""
+        if is_public and is_ours and not is_abstract:
             METRIC_CLASSES.append(cls)
 
     @property
@@ -610,6 +609,32 @@ class MetricCI(_WithOptions):
     def _model(self) -> str:
         """Name of the model in the result of a call."""
         return DEFAULT_MODEL if self._each else ""
+
+
+class MetricAtNumber(MetricCI):
+    """A metric at a number, such as a threshold or a time, which the name contains."""
+
+    _title: ClassVar[str] = ""
+    """Name of the metric without the number; empty for classes of several metrics."""
+    _number: ClassVar[tuple[str, str]]
+    """Kind of the number, and an example."""
+    _option: ClassVar[str]
+    """Option with the number."""
+    _digits: ClassVar[int] = 10
+    """Number of significant digits in the name."""
+
+    @property
+    def _measure(self) -> MeasureProperties:  # type: ignore[override]
+        check, value = self._checks[self._option], getattr(self, self._option)
+        number: float = check(value, self._option)
+        return MeasureProperties(
+            f"{self._title}@{number:.{self._digits}g}",
+            **self._properties | self._properties_at(number),
+        )
+
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        """Properties of the measure that depend on the number."""
+        return {}
 
 
 class LabelMetricCI(MetricCI):

@@ -37,8 +37,9 @@ from skci.measures.functional import (
     FunctionOfMeans,
     InformativeRows,
     Mean,
+    boundary_of_share,
 )
-from skci.measures.traits import EDGE, MeasureProperties
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI
@@ -124,8 +125,7 @@ class ShareOfEvents(EventBy):
         return InformativeRows(rarer_class=self._n_known)
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
-        return [] if inside or not self._n_known else [Boundary(1, self._n_known)]
+        return boundary_of_share(float(self.estimate(counts)), self._n_known)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from skci.measures.functional import (
     Mean,
     Ratio,
 )
-from skci.measures.traits import LOG, MeasureProperties
-from skci.metrics.base import one_of, option
+from skci.measures.traits import LOG
+from skci.metrics.base import MetricAtNumber, one_of, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
@@ -256,7 +256,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, benefit, 0.0)
 
 
-class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
+class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
     """A metric of decisions to treat the rows whose probability reaches a threshold.
 
     Parameters
@@ -269,16 +269,10 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI):
 
     threshold: float = option(kw_only=False, check=check_probability)
 
-    _title: ClassVar[str]
-    _number = "a threshold", "0.1"
+    _number, _option, _digits = ("a threshold", "0.1"), "threshold", 6
 
-    @property
-    def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        threshold = check_probability(self.threshold, "threshold")
-        return MeasureProperties(
-            f"{self._title}@{threshold:g}",
-            **self._properties | {"bounds": (self._lowest(odds(threshold)), 1.0)},
-        )
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        return {"bounds": (self._lowest(odds(number)), 1.0)}
 
     def _lowest(self, odds: float) -> float:
         """Minimum of the measure."""

@@ -14,8 +14,7 @@ estimation. Journal of the American Statistical Association 102, 359-378.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.recfunctions import structured_to_unstructured
@@ -30,8 +29,8 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers, parameter_name
 from skci.inference.parameter import TableParameter
-from skci.measures.traits import LOSS, MeasureProperties
-from skci.metrics.base import MetricCI, option
+from skci.measures.traits import LOSS
+from skci.metrics.base import MetricAtNumber, MetricCI, option
 from skci.metrics.binding import ParameterBuilder
 
 _ROUNDING = 1e-9  # largest difference of equal levels
@@ -203,7 +202,7 @@ class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_scor
         return CrpsCI()._scores(forecasts)
 
 
-class _IntervalMetricCI(_ForecastMetricCI):
+class _IntervalMetricCI(_ForecastMetricCI, MetricAtNumber):
     r"""A metric of central prediction intervals.
 
     Parameters
@@ -214,13 +213,7 @@ class _IntervalMetricCI(_ForecastMetricCI):
 
     level: float = option(kw_only=False, check=check_probability)
 
-    _title: ClassVar[str]
-    _number = "a level", "0.9"
-
-    @property
-    def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        level = check_probability(self.level, "level")
-        return MeasureProperties(f"{self._title}@{level:.10g}", **self._properties)
+    _number, _option = ("a level", "0.9"), "level"
 
 
 class IntervalScoreCI(_IntervalMetricCI):
@@ -325,9 +318,8 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
     _title = "interval_coverage_deviation"
 
-    @property
-    def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        return replace(super()._measure, bounds=(-self.level, 1 - self.level))
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        return {"bounds": (-number, 1 - number)}
 
     def _scores(self, forecasts: Forecasts) -> Array:
         return super()._scores(forecasts) - self.level
@@ -336,14 +328,14 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 def log_density(distribution: Any, name: str = "distribution") -> Any:
     """Return the log density, or log probability function, of a distribution."""
     is_name = isinstance(distribution, str)
-    given = getattr(stats, distribution, None) if is_name else distribution
-    found = getattr(given, "logpdf", None) or getattr(given, "logpmf", None)
-    if found is None:
+    fixed = getattr(stats, distribution, None) if is_name else distribution
+    log_function = getattr(fixed, "logpdf", None) or getattr(fixed, "logpmf", None)
+    if log_function is None:
         raise ValueError(
             f"{name} must be the name of a distribution of scipy.stats, such as 'norm' "
             f"or have a method logpdf or logpmf, got {distribution!r}"
         )
-    return found
+    return log_function
 
 
 class LogScoreCI(
@@ -376,12 +368,14 @@ class LogScoreCI(
 
     def _scores(self, forecasts: Forecasts) -> Array:
         name, y, parameters, _ = forecasts
-        must = f"{name} must have columns of parameters of {self.distribution!r}"
-        hint = f"{must}, got {parameters.shape[1]} columns"
+        requirement = f"{name} must have columns of parameters of {self.distribution!r}"
+        hint = f"{requirement}, got {parameters.shape[1]} columns"
         with errors_of_function(hint), np.errstate(all="ignore"):
             scores = -np.asarray(log_density(self.distribution)(y, *parameters.T))
-        strange = ~np.isfinite(scores)
-        if strange.any():
-            got = f"{parameters[strange][0]} for y_true {y[strange][0]:g}"
-            raise ValueError(f"{must} with a density above 0 at y_true, got {got}")
+        is_infinite = ~np.isfinite(scores)
+        if is_infinite.any():
+            got = f"{parameters[is_infinite][0]} for y_true {y[is_infinite][0]:g}"
+            raise ValueError(
+                f"{requirement} with a density above 0 at y_true, got {got}"
+            )
         return scores

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +13,7 @@ from skci._validation import check_probability
 from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation
-from skci.measures.traits import MeasureProperties
-from skci.metrics.base import option
+from skci.metrics.base import MetricAtNumber, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import (
     OrderMetricCI,
@@ -123,15 +122,7 @@ class CumulativeGain(OrderOfScores):
 
 
 class _ScorecardCI(OrderMetricCI):
-    """A metric of a column of scores for two labels.
-
-    Parameters
-    ----------
-    method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
-        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
-        which is "logit".
-    """
+    """A metric of a column of scores for two labels."""
 
     _several = False
 
@@ -216,7 +207,9 @@ class KolmogorovSmirnovCI(
         return replace(parameter, extension=(max(float(excess), 0.0), 0.0))
 
 
-class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
+class _AtShareCI(
+    _ScorecardCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
+):
     """A metric of the rows with the largest scores.
 
     Parameters
@@ -230,15 +223,10 @@ class _AtShareCI(_ScorecardCI, has_curvature=False, is_scaled_area=True):
 
     share: float = option(kw_only=False, check=check_probability)
 
-    _title: ClassVar[str]
-    _number = "a share of the rows", "0.1"
+    _number, _option, _digits = ("a share of the rows", "0.1"), "share", 6
 
-    @property
-    def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        name = f"{self._title}@{check_probability(self.share, 'share'):g}"
-        return MeasureProperties(
-            name, **self._properties | {"bounds": (0.0, self._factor)}
-        )
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        return {"bounds": (0.0, self._factor)}
 
     @property
     def _area(self) -> Any:

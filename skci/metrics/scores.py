@@ -41,8 +41,9 @@ from skci.measures.functional import (
     Functional,
     InformativeRows,
     SubsetFunctional,
+    boundary_of_share,
 )
-from skci.measures.traits import EDGE, MeasureProperties
+from skci.measures.traits import MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import AVERAGES, Hits, MicroAverage, WeightedMean
@@ -73,10 +74,8 @@ class ShareOfPairs(Functional):
         return InformativeRows(self._classes, self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        low, high = self.bounds
-        inside = EDGE < (float(self.estimate(counts)) - low) / (high - low) < 1 - EDGE
-        n = self.rarer_class
-        return [] if inside or not n else [Boundary(high - low, n)]
+        estimate = float(self.estimate(counts))
+        return boundary_of_share(estimate, self.rarer_class, *self.bounds)
 
 
 def mass_below(mass: Array) -> Array:
@@ -467,6 +466,10 @@ class OrderMetricCI(
     pos_label : int, float, bool or str, optional
         Positive label, to which the scores refer. Defaults to that of the report, or to
         1. Required if labels are strings.
+    method : {"auto", "logit", "hall", "delta"}, optional
+        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
+        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
+        which is "logit".
     """
 
     _area: ClassVar[Any]
@@ -525,10 +528,6 @@ class _AreaCI(OrderMetricCI):
 
     Parameters
     ----------
-    method : {"auto", "logit", "hall", "delta"}, optional
-        Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
-        or "delta" (symmetric). Defaults to the method of the report, or to "auto",
-        which is "logit".
     average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
         Average over more than two labels, or over several targets. "macro" is the mean.
         "weighted" is the mean weighted by the numbers of positive rows, which are

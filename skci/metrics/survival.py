@@ -26,7 +26,7 @@ survival data. Statistics in Medicine 30, 1105-1117.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from skci.data.responses import RISK_METHOD
 from skci.data.rows import check_time, clip_to_unit
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, InformativeRows
-from skci.measures.traits import LOSS, MeasureProperties
-from skci.metrics.base import MetricCI, one_of, option
+from skci.measures.traits import LOSS
+from skci.metrics.base import MetricAtNumber, MetricCI, one_of, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
@@ -436,7 +436,7 @@ class ConcordanceCI(
         return Concordance(follow_up, predictions, tau, self.weighting == "ipcw")
 
 
-class _MetricAtTime(_SurvivalMetricCI):
+class _MetricAtTime(_SurvivalMetricCI, MetricAtNumber):
     """A metric of survival up to a given time.
 
     Parameters
@@ -447,13 +447,7 @@ class _MetricAtTime(_SurvivalMetricCI):
 
     time: float = option(kw_only=False, check=check_time)
 
-    _title: ClassVar[str]
-    _number = "a time", "365"
-
-    @property
-    def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        time = check_time(self.time)
-        return MeasureProperties(f"{self._title}@{time:.10g}", **self._properties)
+    _number, _option = ("a time", "365"), "time"
 
 
 class CumulativeDynamicAucCI(
