@@ -88,8 +88,10 @@ def _at(metric: str, share: float, width: float, shares: Array, values: Array) -
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
-    places = np.arange(len(shares))
-    in_values = np.clip(1 - abs(places - np.interp(share, shares, places)), 0, None)
+    positions = np.arange(len(shares))
+    in_values = np.clip(
+        1 - abs(positions - np.interp(share, shares, positions)), 0, None
+    )
     in_values /= share if metric == "uplift" else 1
     return in_values, -slope * in_values
 
@@ -122,7 +124,7 @@ class _Trial(NamedTuple):
         separate complex step, from which derivatives by the sum follow.
         """
         rank = np.unique(-score, return_inverse=True)[1]
-        totals = [np.bincount(rank, self.weights * each) for each in self.summands]
+        totals = [np.bincount(rank, self.weights * column) for column in self.summands]
         top = np.insert(totals, 0, 0, axis=1).cumsum(axis=1)
         sums = np.concatenate([top, np.broadcast_to(top[:, -1:], top.shape)])
         steps = 1j * _STEP * np.eye(10)[:, :, np.newaxis]
@@ -133,10 +135,11 @@ class _Trial(NamedTuple):
         value, influence = self._linear(metric, share, ranked)
         if metric == "qini":
             perfect = self.ranked(self.y * (2 * self.treated - 1))
-            most, of_most = self._linear(metric, share, perfect)
-            if most <= _ZERO or not np.isin(self.y, (0, 1)).all():
+            largest, change = self._linear(metric, share, perfect)
+            if largest <= _ZERO or not np.isin(self.y, (0, 1)).all():
                 raise ValueError(f"y_true must be 0 and 1 for qini, got {self.y[:5]}")
-            value, influence = value / most, (influence - value / most * of_most) / most
+            value = value / largest
+            influence = (influence - value * change) / largest
         influence[abs(influence) <= _ZERO * abs(self.summands).max()] = 0  # rounding
         return {"value": value, "influence": influence}
 
@@ -148,16 +151,16 @@ class _Trial(NamedTuple):
             in_values, in_shares = _area(metric, top[0], values)
         else:
             control = top[3, -1] - top[3] if metric.startswith("policy") else top[3]
-            arms = [np.interp(share, top[0], each) for each in (top[1], control)]
+            arms = [np.interp(share, top[0], arm) for arm in (top[1], control)]
             if min(arms) <= _ZERO:
                 raise ValueError(f"top must have both arms for {metric}, got {share:g}")
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)
-        slopes = in_values * [each[curve].imag / _STEP for each in curves]
+        slopes = in_values * [step[curve].imag / _STEP for step in curves]
         slopes[0] += in_shares
         slopes[:5, -1] += slopes[5:].sum(axis=1)
-        of_rows = slopes[:5, ::-1].cumsum(axis=1)[:, ::-1][:, rank + 1]
-        influence = (self.summands * of_rows).sum(axis=0)
+        by_row = slopes[:5, ::-1].cumsum(axis=1)[:, ::-1][:, rank + 1]
+        influence = (self.summands * by_row).sum(axis=0)
         return float(in_values @ values), influence - self.weights @ influence
 
 
@@ -292,8 +295,8 @@ def uplift_report(
     if not 0 < min(shares) <= max(shares) <= 1:
         raise ValueError(f"top must be above 0 and at most 1, got {shares}")
     settings = check_settings(confidence_level, random_state)
-    wanted = RequiredData(frozenset({"scores"}), truths=frozenset({"relevance"}))
-    reader = Reader.open(wanted, y_true, RowOptions(**options))
+    required = RequiredData(frozenset({"scores"}), truths=frozenset({"relevance"}))
+    reader = Reader.open(required, y_true, RowOptions(**options))
     sample = reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
 
     def column(values: Any, name: str) -> Array:
@@ -307,24 +310,26 @@ def uplift_report(
         raise ValueError(f"treatment must hold 0 and 1, got {np.unique(treated)[:5]}")
     counts, y = sample.rows.counts, sample.truth[:, 0]
     is_binary, weights = bool(np.isin(y, (0, 1)).all()), counts / counts.sum()
-    given = weights @ treated if propensity is None else propensity
-    given = np.full(len(reader.y), given) if np.ndim(given) == 0 else given
-    known = column(given, "propensity")
-    extreme = known[abs(known - 0.5).argmax()]
+    if propensity is None:
+        propensity = weights @ treated
+    if np.ndim(propensity) == 0:
+        propensity = np.full(len(reader.y), propensity)
+    probabilities = column(propensity, "propensity")
+    extreme = probabilities[abs(probabilities - 0.5).argmax()]
     if not 0 < extreme < 1:
         raise ValueError(f"propensity must be above 0 and below 1, got {extreme:g}")
-    trial = _Trial(y, treated, weights, known)
+    trial = _Trial(y, treated, weights, probabilities)
     shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "delta"}
     parameters = []
     for model, scores in sample.scores.items():
         ranked = trial.ranked(scores.values)
         for name in names:
-            limits = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
+            bounds = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
             for share in shares if name in _AT_TOP else [None]:
                 title = name if share is None else f"{name}@{share:g}"
-                trait = MeasureProperties(title, bounds=limits, **BY_INFLUENCE)
-                found = shared | trial.estimate(name, share, ranked)
-                found |= {"key": ParameterLabels(title, model), "trait": trait}
-                parameters.append(TableParameter.from_influence(**found))
+                trait = MeasureProperties(title, bounds=bounds, **BY_INFLUENCE)
+                arguments = shared | trial.estimate(name, share, ranked)
+                arguments |= {"key": ParameterLabels(title, model), "trait": trait}
+                parameters.append(TableParameter.from_influence(**arguments))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     return UpliftReport(joint)

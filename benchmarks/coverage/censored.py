@@ -23,9 +23,9 @@ from benchmarks.coverage.harness import (
 from benchmarks.coverage.tables import by_call, by_setting, each, extremes
 
 _QUANTILES = 200_000
-_CENTRE, _SPREAD = -0.7, 1.2  # of the true logits, which are normal
+_CENTRE, _SPREAD = -0.7, 1.2  # mean and deviation of the normal true logits
 _MODELS = {"calibrated": (0.0, 1.0), "overfitted": (0.2, 0.6)}
-"""Intercept and slope of the true logit in that of the prediction."""
+"""Intercept and slope of the true logit as a function of the predicted logit."""
 _UNKNOWN = (0.4, 0.6)  # shares of rows that are censored before time 1 and the event
 _SIZES = (100, 300, 1000)
 _THRESHOLD, _TIME, _BINS = 0.3, 1.0, 3

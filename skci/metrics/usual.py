@@ -63,6 +63,11 @@ def usual_metrics_of_columns(
     columns: Mapping[str, Any], data: Any = None, pos_label: Any = None
 ) -> UsualMetrics:
     """Choose metrics from the truth, predictions, scores and queries."""
+    if hasattr(data, "read_next_batch"):
+        raise ValueError(
+            "metrics must be given if data is a reader of batches, which is read once, "
+            f"got {type(data).__name__}"
+        )
     if data is not None:
         columns = Frame(data, columns).read({"numbers"}, RowOptions())
     *columns_of_kind, scores = map(
