@@ -34,12 +34,20 @@ REGRESSION = ["r2", "root_mean_squared_error", "mean_absolute_error"]
     ("given", "metrics", "kind"),
     [
         ((BINARY, 1 - BINARY), ["accuracy", *BY_LABEL, MCC], "two labels"),
-        ((WORDS, WORDS[::-1]), ["accuracy", *MACRO, MCC], "without a pos_label"),
+        (
+            (WORDS, WORDS[::-1]),
+            ["accuracy", *MACRO, MCC],
+            "two labels without a pos_label",
+        ),
         ((CLASSES, CLASSES[::-1]), ["accuracy", *MACRO, MCC], "labels"),
         ((TARGETS, TARGETS[::-1]), ["accuracy", *MACRO], "targets"),
         ((BINARY, None, SHARES), [*AREAS, *PROBABILITIES], "two labels with scores"),
         ((BINARY, None, NUMBERS), AREAS, "two labels with scores"),
-        ((WORDS, None, SHARES), ["log_loss"], "without a pos_label with scores"),
+        (
+            (WORDS, None, SHARES),
+            ["log_loss"],
+            "two labels without a pos_label with scores",
+        ),
         ((CLASSES, None, OF_CLASSES), [*AREAS, *PROBABILITIES], "labels with scores"),
         (
             (TARGETS, {"y_pred": TARGETS[::-1]}, {"y_pred": rng.random((N, 3))}),
@@ -62,7 +70,7 @@ def test_metrics_are_those_of_the_kind_of_data(given, metrics, kind):
         **dict(zip(("y_true", "y_pred", "y_score"), given, strict=False))
     )
     assert list(report.metrics) == metrics
-    assert f"{kind} (" in str(report).splitlines()[0]
+    assert f"of the usual metrics for {kind} (" in str(report).splitlines()[0]
 
 
 def test_the_positive_label_is_known_if_it_is_given():

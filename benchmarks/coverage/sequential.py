@@ -17,7 +17,9 @@ from benchmarks.coverage.harness import Answer, Record, Records, Setting, Simula
 
 _DISAGREEMENT, _DIFFERENCE, _POWER = 0.24, 0.05, 0.9
 _EASE = 2.4, 0.6  # parameters of the beta distribution of chances
-_LOSS = 1 - _DIFFERENCE * sum(_EASE) / _EASE[0]  # factor of the chances for this difference
+_LOSS = (
+    1 - _DIFFERENCE * sum(_EASE) / _EASE[0]
+)  # factor of the chances for this difference
 _SPARE = {5: 1.2, 10: 1.3}  # ratio to a fixed sample, by number of looks
 
 _BOUNDED = MappingProxyType({"bounds": (0, 1)})
