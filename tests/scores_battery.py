@@ -128,15 +128,18 @@ def ks_statistic(weights, truth, scores):
 SHARE = 0.25
 
 
-def included(share, weights, scores):
-    """Proportion in which each row is among a share of all, of the greatest scores."""
+def included(share, weights, scores, among):
+    """Proportion in which each row is in the share of some with the greatest scores."""
     same, above = scores == scores.T, scores < scores.T
-    mass = weights / weights.sum(axis=-1, keepdims=True)
-    return np.clip((share - mass @ above.T) / (mass @ same), 0, 1)
+    mass = weights * among
+    mass = mass / mass.sum(axis=-1, keepdims=True)
+    rest, tied = share - mass @ above.T, mass @ same
+    inside = np.clip(rest / np.where(tied > 0, tied, 1), 0, 1)
+    return np.where(tied > 0, inside, rest > -1e-12)
 
 
-def gain(share, weights, truth, scores):
-    chosen = included(share, weights, scores)
+def gain(share, weights, truth, scores, among=True):
+    chosen = included(share, weights, scores, among)
     return (weights * chosen) @ truth / (weights @ truth)
 
 
@@ -144,18 +147,52 @@ def lift(share, *columns):
     return gain(share, *columns) / share
 
 
-def influence_of_gain(factor, rows, weights):
+def influence_at_cut(weights, truth, scores, among):
     """That of the rows above the cut, less that of moving the cut along the gain."""
-    positive = rows.truth[:, 0]
-    mass, chosen = weights / weights.sum(), included(SHARE, weights, rows.answer)
-    value = (mass * chosen) @ positive / (mass @ positive)
-    reach = 1.96 * np.sqrt(SHARE * (1 - SHARE) / len(rows))
+    positive = truth[:, 0]
+    chosen = included(SHARE, weights, scores, among)
+    value = (weights * chosen) @ positive / (weights @ positive)
+    reach = 1.96 * np.sqrt(SHARE * (1 - SHARE) / among.sum())
     low, high = (
-        gain(SHARE + side * reach, weights, rows.truth, rows.answer) for side in (-1, 1)
+        gain(SHARE + side * reach, weights, truth, scores, among) for side in (-1, 1)
     )
-    of_cut = (high - low) / (2 * reach) * (chosen - SHARE)
-    influence = positive * (chosen - value) / (mass @ positive) - of_cut
-    return factor * (mass * influence)[:, np.newaxis]
+    of_cut = (high - low) / (2 * reach) * among * (chosen - SHARE) / (weights @ among)
+    influence = positive * (chosen - value) / (weights @ positive) - of_cut
+    return (weights * influence)[:, np.newaxis]
+
+
+def influence_of_gain(factor, rows, weights):
+    every_row = np.ones(len(rows))
+    return factor * influence_at_cut(weights, rows.truth, rows.answer, every_row)
+
+
+def recall_at(weights, truth, scores):
+    """Share of the positive rows above the cut at a share of the negative rows."""
+    return gain(SHARE, weights, truth, scores, ~truth[:, 0])
+
+
+def specificity_at(weights, truth, scores):
+    return recall_at(weights, ~truth, -scores)
+
+
+def influence_of_recall(rows, weights):
+    negative = ~rows.truth[:, 0]
+    return influence_at_cut(weights, rows.truth, rows.answer, negative)
+
+
+def influence_of_specificity(rows, weights):
+    positive = rows.truth[:, 0]
+    return influence_at_cut(weights, ~rows.truth, -rows.answer, positive)
+
+
+def on_roc_curve(y, scores, sample_weight=None):
+    """Recall at a false positive rate of scikit-learn's interpolated curve."""
+    fpr, tpr, _ = sk.roc_curve(y, scores, sample_weight=sample_weight)
+    return np.interp(SHARE, fpr, tpr)
+
+
+def on_reversed_curve(y, scores, sample_weight=None):
+    return on_roc_curve(1 - y, -scores, sample_weight)
 
 
 CASES = {
@@ -175,6 +212,20 @@ CASES = {
         skci.LiftAtCI(SHARE),
         partial(lift, SHARE),
         empirical_influence=partial(influence_of_gain, 1 / SHARE),
+        smooth=False,
+    ),
+    "recall_at_specificity": Case(
+        skci.RecallAtSpecificityCI(1 - SHARE),
+        recall_at,
+        on_roc_curve,
+        empirical_influence=influence_of_recall,
+        smooth=False,
+    ),
+    "specificity_at_recall": Case(
+        skci.SpecificityAtRecallCI(1 - SHARE),
+        specificity_at,
+        on_reversed_curve,
+        empirical_influence=influence_of_specificity,
         smooth=False,
     ),
     "roc_auc": Case(

@@ -47,6 +47,7 @@ from skci.metrics import (
     clinical,
     forecasts,
     labels,
+    operating_points,
     probabilities,
     rankings,
     regression,
@@ -75,7 +76,8 @@ def test_every_metric_of_labels_has_a_formula():
     assert set(labels.MEASURES) == names & set(available_metrics())
 
 
-NUMBERS, SCORES = (regression,), (scores, scorecards, probabilities, clinical)
+NUMBERS = (regression,)
+SCORES = scores, scorecards, operating_points, probabilities, clinical
 
 
 def classes_of(*modules):

@@ -881,7 +881,7 @@ def test_all_metrics_are_listed_with_their_names(run):
     assert not re.search(r"[\\`{}]|\]_", output)
     found = entries(output)
     assert {*skci.available_metrics()} < found.keys()
-    assert {"net_benefit@0.1", "survival_brier@0.1"} < found.keys()
+    assert {"net_benefit@0.1", "survival_brier@365"} < found.keys()
     for name, (others, text) in found.items():
         call = re.search(r"; (\w+)(\(.*\))$", text)
         metric = eval(f"{call[1]}{call[2]}", {call[1]: getattr(skci.metrics, call[1])})
@@ -908,6 +908,7 @@ def test_all_metrics_are_listed_with_their_names(run):
         ("ROC AUC", "roc_auc", {"roc_auc_ovo"}),
         ("log loss", "log_loss", {"d2_log_loss"}),
         ("Youden", "informedness", set()),
+        ("sensitivity@specificity=0.8", "sensitivity@specificity=0.8", set()),
         ("f0.3", "f0.3", set()),
         ("f1_macro", "f1_macro", set()),
         ("neg_rmse", "neg_rmse", set()),

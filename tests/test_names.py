@@ -190,6 +190,8 @@ SYNONYMS = {
     "hit ratio@3": "hit_rate@3",
     "C-index": "concordance",
     "concordance_index_ipcw": "concordance_ipcw",
+    "sensitivity at specificity 0.9": "recall@specificity=0.9",
+    "TNR@TPR=.95": "specificity@recall=0.95",
     "AUC@12": "cumulative_dynamic_auc@12",
     "brier_score@0.5": "survival_brier@0.5",
     "PR AUC": "average_precision",
@@ -225,6 +227,7 @@ WITHOUT_ONE = {
     "success": "did you mean 'hit_rate@10'?",
     "map@0": "unknown metric",
     "net_benefit": "'net_benefit' needs a threshold, as in 'net_benefit@0.1'",
+    "sensitivity@specificity": "needs a specificity, as in 'recall@specificity=0.9'",
     "interventions_avoided": "needs a threshold, as in 'interventions_avoided@0.1'",
     **dict.fromkeys(
         ["ECE", "expected_calibration_error", "ICI"],

@@ -150,9 +150,11 @@ def proxies(text: str) -> str | dict[str, str]:
     return text if text == PREDICTION else columns(text)
 
 
-def by_name(text: str) -> dict[str, str]:
+def by_name(
+    text: str, split: Callable[..., tuple[str, str, str]] = str.partition
+) -> dict[str, str]:
     """Parse values by name; a name without a value has an empty value."""
-    pairs = [entry.partition("=") for entry in names(text)]
+    pairs = [split(entry, "=") for entry in names(text)]
     values = {name: value for name, _, value in pairs}
     if len(values) < len(pairs):
         raise argparse.ArgumentTypeError(f"must have distinct names, got {text!r}")
@@ -168,7 +170,8 @@ def one_or_by_name(
         try:
             if "=" not in text:
                 return read(text)
-            return {name: read(value) for name, value in by_name(text).items()}
+            values = by_name(text, str.rpartition)  # names of metrics may contain "="
+            return {name: read(value) for name, value in values.items()}
         except ValueError as error:
             message = f"must be {requirement}, got {text!r}"
             raise argparse.ArgumentTypeError(message) from error

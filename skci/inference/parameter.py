@@ -39,6 +39,7 @@ _TRAITS_WITHOUT_TABLE = (
     "reads",
     "scale",
     "undefined_by",
+    "zero_variance_by",
     "automatic",
     "has_curvature",
     "negative_of",

@@ -139,6 +139,8 @@ class MeasureProperties:
         bound suggests scores of the wrong label.
     undefined_by : str
         Reason for an undefined value, for messages.
+    zero_variance_by : str
+        Reason for a variance that is zero or unknown, for messages.
     negative_of : Trait or None
         Properties of the measure itself, if this is the measure times -1. Intervals of
         the measure are negated.
@@ -172,6 +174,7 @@ class MeasureProperties:
     scale_free: bool = True
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"
+    zero_variance_by: str = "the estimated variance is zero"
     negative_of: MeasureProperties | None = None
     reach: tuple[float, float] | None = None
     reads: str = ""

@@ -620,6 +620,8 @@ class MetricAtNumber(MetricCI):
     """Kind of the number, and an example."""
     _option: ClassVar[str]
     """Option with the number."""
+    _sign: ClassVar[str] = "@"
+    """Sign between the two parts of the name."""
     _digits: ClassVar[int] = 10
     """Number of significant digits in the name."""
 
@@ -628,7 +630,7 @@ class MetricAtNumber(MetricCI):
         check, value = self._checks[self._option], getattr(self, self._option)
         number: float = check(value, self._option)
         return MeasureProperties(
-            f"{self._title}@{number:.{self._digits}g}",
+            f"{self._title}{self._sign}{number:.{self._digits}g}",
             **self._properties | self._properties_at(number),
         )
 

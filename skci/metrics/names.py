@@ -99,7 +99,7 @@ _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_titl
 """Metrics at a threshold or a time, by name without the number."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
-_AT = re.compile(f"(.+?)(?:@|_at_|_cut_|_){_NUMBER}")
+_AT = re.compile(f"(.+?)(?:@|=|_at_|_cut_|_){_NUMBER}")
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
 _SEVERAL = {
@@ -189,7 +189,9 @@ _REFUSED = (
         for name, metric_names in _SEVERAL.items()
     }
     | {
-        name: "needs {}, as in '{name}@{}'".format(*cls._number, name=name)
+        name: "needs {}, as in '{name}{sign}{}'".format(
+            *cls._number, name=name, sign=cls._sign
+        )
         for name, cls in _AT_A_NUMBER.items()
         if name not in _BY_NAME
     }
@@ -214,7 +216,8 @@ def available_metrics() -> list[str]:
         "net_benefit@<threshold>@<time>" and "calibration_slope@<time>" for events by a
         time; "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
         "interval_score@<level>", "interval_coverage@<level>" and
-        "interval_coverage_deviation@<level>" for prediction intervals. The suffixes
+        "interval_coverage_deviation@<level>" for prediction intervals;
+        "recall@specificity=<value>" and "specificity@recall=<value>". The suffixes
         "_macro", "_micro", "_weighted" and "_samples" request an average over classes,
         as in "f1_macro". The prefix ``neg_`` multiplies the measure by -1.
 
@@ -228,15 +231,16 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Metrics by name; a required threshold or time is set to 0.1."""
-    at_a_number = (cls(0.1) for cls in _AT_A_NUMBER.values())
+    """Metrics by name; a required number, such as a threshold, is an example."""
+    at_a_number = (cls(float(cls._number[1])) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
     return {name: metrics[name] for name in sorted(metrics)}
 
 
 def synonyms(name: str) -> list[str]:
     """Other names of a listed metric, with "k" or "t" instead of a number."""
-    base, at, _ = name.partition("@")
+    at = _AT.fullmatch(name)
+    base = at[1] if at else name
     keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
     return [alias for alias, listed_name in ALIASES.items() if listed_name in keys]
 
@@ -245,9 +249,8 @@ def refusal(name: str) -> str:
     """Reason why no metric has a name; empty if one exists or no reason is known."""
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
-    refused_names = (
-        candidate for candidate in (usual, f"{usual}_score") if candidate in _REFUSED
-    )
+    candidates = usual, f"{usual}_score", _of_both_parts(usual)
+    refused_names = (candidate for candidate in candidates if candidate in _REFUSED)
     return next((f"{name!r} {_REFUSED[candidate]}" for candidate in refused_names), "")
 
 
@@ -355,7 +358,7 @@ def _named(name: str) -> MetricCI | None:
             return labels.FBetaCI(float(f_beta.group(1)))
     if at := _AT.fullmatch(name):
         base, number = at.groups()
-        for candidate in (f"{base}@k", f"{base}@t", base):
+        for candidate in (f"{base}@k", f"{base}@t", base, _of_both_parts(base)):
             candidate = ALIASES.get(candidate, candidate).removesuffix("@k")
             if candidate in _OF_FIRST and number.isdigit() and int(number):
                 return _OF_FIRST[candidate]._replace({"k": int(number)})
@@ -365,6 +368,11 @@ def _named(name: str) -> MetricCI | None:
         if isinstance(metric, EventMetricCI) and metric.time is None:
             return metric._replace({"time": float(number)})
     return None
+
+
+def _of_both_parts(name: str) -> str:
+    """Name of a metric at a value of another metric, without synonyms."""
+    return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 
 def _of_scorer(scorer: Any) -> MetricCI:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from skci.metrics.scores import (
 )
 
 _REACH = 1.96  # standard deviations of the proportion of rows above a score
+_ROUNDING = 1e-12  # rounding error of a share
 _SPLITS = 8  # random splits of the rows into halves
 
 
@@ -86,6 +88,9 @@ class CumulativeGain(OrderOfScores):
     factor: float = 1.0
     """Factor by which the gain is multiplied."""
 
+    cut_by: ClassVar[tuple[int, int]] = 1, 1
+    """Number of times that a negative, and a positive, row counts in the share."""
+
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
         return 0.0, self.factor
@@ -95,33 +100,47 @@ class CumulativeGain(OrderOfScores):
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        return np.asarray(self.factor * self._gains(p, self.share))
+        return np.asarray(self._gain(p, self.share))
 
-    def _gains(self, p: Array, shares: Any) -> Any:
-        """Gains at some shares of the rows."""
-        negative, positive = masses(p)
-        rows, hits = mass_from(negative + positive)[::-1], mass_from(positive)[::-1]
+    def gains(self, p: Array) -> tuple[float, float, float]:
+        """Gain, and the gains at the limits of the share above the true cut."""
+        low, high = self._limits
+        return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        """Limits of the share of rows above the true cut."""
+        share, n = self.share, np.dot(self.cut_by, self.sizes)
+        reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
+        return max(share - reach, 0.0), min(share + reach, 1.0)
+
+    def _gain(self, p: Array, share: float) -> float:
+        positive = masses(p)[1]
         with np.errstate(all="ignore"):
-            rows, hits = rows / rows[-1], hits / hits[-1]
-        return np.interp(shares, np.append(0.0, rows), np.append(0.0, hits))
+            gain = dot(positive, self._selected(p, share)) / positive.sum()
+        return float(self.factor * gain)
+
+    def _selected(self, p: Array, share: float) -> Array:
+        """Proportion of the rows at each score that are selected."""
+        rows = self.cut_by @ masses(p)
+        excess = share * rows.sum() - mass_from(rows)
+        excess[rows == 0] += _ROUNDING * rows.sum()
+        with np.errstate(all="ignore"):
+            return np.clip(excess / rows + 1, 0, 1)
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = masses(p)
-        share, rows = self.share, negative + positive
-        value = self._gains(p, share)
-        reach = _REACH * np.sqrt(share * (1 - share) / self.n_rows)
-        limits = np.clip([share - reach, share + reach], 0, 1)
-        slope = np.diff(self._gains(p, limits)) / np.diff(limits)
+        value, lowest, highest = self.gains(p)
+        selected = self._selected(p, self.share)
+        of_negative, of_positive = self.cut_by
         with np.errstate(all="ignore"):
-            above = (share * rows.sum() - mass_from(rows)) / rows + 1
-            above = np.clip(np.nan_to_num(above), 0, 1)
-            cut_slope = (share - above) * slope
-            positive_slope = (above - value) / positive.sum() + cut_slope
-        influence = self.factor * cells_of(cut_slope, positive_slope)
-        return Evaluation(np.asarray(self.factor * value), influence, self._gradient)
+            slope = (highest - lowest) / np.diff(self._limits)
+            of_cut = slope * (self.share - selected) / (self.cut_by @ masses(p)).sum()
+            direct = (self.factor * selected - value) / masses(p)[1].sum()
+        influence = cells_of(of_negative * of_cut, of_positive * of_cut + direct)
+        return Evaluation(np.asarray(value), influence, self._gradient)
 
 
-class _ScorecardCI(OrderMetricCI):
+class ScorecardMetricCI(OrderMetricCI):
     """A metric of a column of scores for two labels."""
 
     _several = False
@@ -133,7 +152,9 @@ class _ScorecardCI(OrderMetricCI):
         return self._of_cells(binding, area)
 
 
-class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=True):
+class GiniCI(
+    ScorecardMetricCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=True
+):
     r"""Gini coefficient of scores (accuracy ratio), :math:`2 \mathrm{AUC} - 1`.
 
     It equals Somers' D of the scores and the label. The interval is computed from the
@@ -150,7 +171,7 @@ class GiniCI(_ScorecardCI, measure="gini", bounds=(-1.0, 1.0), is_scaled_area=Tr
 
 
 class KolmogorovSmirnovCI(
-    _ScorecardCI, measure="ks_statistic", has_curvature=False, automatic=("delta",)
+    ScorecardMetricCI, measure="ks_statistic", has_curvature=False, automatic=("delta",)
 ):
     r"""Kolmogorov-Smirnov statistic of the scores of two classes.
 
@@ -208,7 +229,7 @@ class KolmogorovSmirnovCI(
 
 
 class _AtShareCI(
-    _ScorecardCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
+    ScorecardMetricCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
 ):
     """A metric of the rows with the largest scores.
 

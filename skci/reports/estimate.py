@@ -614,7 +614,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
-    cause = "the estimated variance is zero"
+    cause = joint.parameters[position].trait.zero_variance_by
     if joint.n_groups == 1:
         cause = "all rows are in one group, the only independent unit"
     elif agreement := joint.parameters[position].agreement:

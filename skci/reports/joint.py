@@ -89,8 +89,8 @@ class JointReport(ReportWithContrasts):
 
     _references: References | None
 
-    _of_pairs: ClassVar = ""
-    """Additional condition on compared estimates, used in an error."""
+    _of_pairs: ClassVar = "", ""
+    """Additional condition on compared estimates, and a remedy, used in an error."""
 
     _compares_models: ClassVar = True
     """Whether the HTML page shows ranks and differences of the models."""
@@ -328,9 +328,10 @@ class JointReport(ReportWithContrasts):
             joint, contrasts = contrasts_with(joint, positions, references, to, ratio)
         if not contrasts:
             factors = [factor] if factor == "model" else self._subgroup_columns
+            condition, remedy = self._of_pairs
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric"
-                f"{self._of_pairs}, got {short_repr(list(self))}"
+                f"{condition}, got {short_repr(list(self))}{remedy}"
             )
         is_from_rows = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
