@@ -34,7 +34,7 @@ class ReadOnlyArrays:
                 vars(self)[name] = read_only(value)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state; pickles and copies lose the read-only flag of arrays."""
+        """Restore the state, and make arrays read-only after pickling or copying."""
         vars(self).update(state)
         self.__post_init__()
 
@@ -48,8 +48,8 @@ def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
     """Decorate a function in which numbers may underflow to zero.
 
     Numpy ignores underflow by default, but a user's ``np.seterr(all="raise")`` turns it
-    into an error. Public functions (by `with_hints`) and lazy properties also allow
-    underflow. Among nested calls only the outermost changes the state of numpy.
+    into an error. Lazy properties, and functions decorated by `with_hints`, also allow
+    underflow. Among nested calls, only the outermost call changes the state of numpy.
     """
 
     @wraps(function)
@@ -72,9 +72,10 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, *, frozen=False, **options):
-        """`dataclasses.dataclass` that leaves the check of ``frozen=True`` to mypy.
+        """`dataclasses.dataclass` without the checks of ``frozen=True`` at run time.
 
-        A check at run time would take most of the time needed to create an object.
+        Mypy checks assignments to fields. A check at run time would take most of the
+        time needed to create an object.
         """
         options["unsafe_hash"] = frozen and options.get("eq", True)
         make = partial(dataclasses.dataclass, **options)
@@ -99,7 +100,7 @@ else:
 
 
 def binade(values: Array) -> float:
-    """Power of two near the largest absolute value: a divisor without rounding."""
+    """Power of two near the largest absolute value, to divide without rounding."""
     largest = max(values.max(initial=0), -values.min(initial=0))
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
@@ -125,7 +126,7 @@ def dot(*vectors: Array) -> float:
 
 
 def running_count(flags: Array) -> Array:
-    """Cumulative number of flags that are set, as int32 if that is large enough."""
+    """Cumulative number of flags that are set, as int32 if this type suffices."""
     small = len(flags) < _SHORT
     return np.cumsum(flags, dtype=np.int32 if small else np.int64)
 
@@ -167,7 +168,10 @@ def factorise(column: Array) -> tuple[Array, Array]:
 
 
 def _row_indices(codes: Array, sizes: list[int]) -> Array:
-    """Integers in the order of the rows; codes in column k are below ``sizes[k]``."""
+    """Encode rows of codes as integers in the same, lexicographic order.
+
+    The codes in column k are less than ``sizes[k]``.
+    """
     index: Array = np.zeros(len(codes), dtype=np.int64)
     n_possible = 1
     for column, size in zip(codes.T, sizes, strict=True):

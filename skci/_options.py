@@ -61,7 +61,7 @@ _READERS = {
     ".feather": "feather",
     ".arrow": "feather",
 }
-"""Suffix of the pandas reader by the extension of a file."""
+"""Suffix of the pandas function that reads a file, by the extension of the file."""
 
 QUERY_HINT = (
     "only ranking metrics use it. A function of the rows requires one row per query, "
@@ -77,6 +77,8 @@ _REMEDIES = {
     ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
     ("design", "prevalence prior priors"): "pass it as design=Prevalence(...)",
     ("scale", "ratio"): "pass it as scale='ratio'",
+    ("metric", "method"): "comparisons with the best and ranks use the method of the "
+    "report, as in joint_report(..., method={})",
     ("design", "run runs seeds case reader readers rater raters"): "pass it as "
     "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
     ("design", "strata stratify"): "pass it as design=Strata(...)",
@@ -91,7 +93,8 @@ _REMEDIES = {
     ("", "n_jobs"): "only functions that fit models or predict have n_jobs, such as "
     "JointEvaluator",
 }
-"""Remedies by the option, or "" for any function, and its names elsewhere."""
+"""Remedies by option and by the names of the option in other libraries. The option
+"" stands for names that do not belong to an option."""
 
 
 def short_repr(value: Any) -> str:
@@ -107,7 +110,7 @@ def short_repr(value: Any) -> str:
 
 
 def data_hint(value: Any, parameter: str) -> str:
-    """Remedy for a path, a column name or a fitted model passed as data."""
+    """Remedy if a path, a column name or a fitted model was passed as data."""
     if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
         reader = f"pandas.read_{_READERS[Path(value).suffix]}"
         return (
@@ -139,7 +142,7 @@ def data_hint(value: Any, parameter: str) -> str:
 
 
 def design_hint(value: Any) -> str:
-    """Remedy for a class or a column passed as a design."""
+    """Remedy if a class or a column was passed as a design."""
     if isinstance(value, type):
         return f"; pass an instance of the class, {value.__name__}(...)"
     if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
@@ -148,13 +151,13 @@ def design_hint(value: Any) -> str:
 
 
 def is_synonym(name: str, option: str) -> bool:
-    """Whether a name is used for an option in another library."""
+    """Whether another library uses a name for an option."""
     synonyms = [names for key, names in _REMEDIES if key == option]
     return name in " ".join([_SYNONYMS.get(option, ""), *synonyms]).split()
 
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:
-    """Remedy for a name that another library gives to an option; empty if unknown."""
+    """Remedy for a name that another library uses for an option; empty if unknown."""
     written = short_repr(value)
     for option in options:
         if name in _SYNONYMS.get(option, "").split():
@@ -167,7 +170,7 @@ def option_hint(options: Sequence[str], name: str, value: Any) -> str:
 
 
 def unknown_options(options: Sequence[str], arguments: Mapping[str, Any]) -> str:
-    """Hints for arguments that are not among the options, each after a semicolon."""
+    """Hints for arguments that are not options, each after a semicolon."""
     unknown = [pair for pair in arguments.items() if pair[0] not in options]
     hints = (option_hint(options, *pair) for pair in unknown)
     return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
@@ -179,13 +182,14 @@ def with_hints(function: _Function) -> _Function:
     Parameters
     ----------
     function : callable
-        A function with a parameter such as ``**kwargs`` is returned unchanged.
+        Function or class. A function with a parameter such as ``**kwargs`` is returned
+        unchanged.
 
     Returns
     -------
     callable
-        The function with a more helpful TypeError for an unknown option: it names the
-        option that was probably meant, or lists all options.
+        The function with a more helpful TypeError for an unknown option: the error
+        names the option that was probably meant, or lists all options.
     """
     if isinstance(function, type):
         function.__init__ = with_hints(function.__init__)  # type: ignore[misc]
@@ -224,7 +228,7 @@ def with_hints(function: _Function) -> _Function:
 
 
 def _closest_option(options: Sequence[str], value: Any) -> str:
-    """Option that was probably meant by a value passed without a name."""
+    """Option that was probably meant if a value was passed without a name."""
     names = [value] if isinstance(value, str) else value
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return next((name for name in options if name in _NAME_OPTIONS), options[0])
@@ -270,7 +274,7 @@ class Rows(TypedDict, total=False):
 
 
 class RowsOfSubgroups(Rows, total=False):
-    """Options that describe how rows were drawn, and their subgroups."""
+    """Options that describe how rows were drawn, and their division into subgroups."""
 
     by: Any
     missing: str
@@ -365,7 +369,7 @@ def entry_point(
 
 
 def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
-    """Docstring whose missing parameters are described as in other docstrings.
+    """Complete the section "Parameters" of a docstring from other docstrings.
 
     Parameters
     ----------
@@ -407,7 +411,7 @@ def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
 
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
-    """Text before the parameters, parameters without heading, and text after them."""
+    """Split a docstring into text before, in and after the section "Parameters"."""
     before, heading, after = cleandoc(docstring).partition(_PARAMETERS)
     text = after if heading else before
     following = _NEXT_SECTION.search(text)

@@ -21,7 +21,7 @@ _PACKAGES = {
 def lazy_names(
     package: str, modules: Mapping[str, str], default_module: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make ``__getattr__`` and ``__dir__`` of a package (PEP 562).
+    """Create ``__getattr__`` and ``__dir__`` for lazy imports of a package (PEP 562).
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def lazy_names(
 
 
 def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> Any:
-    """Import an optional module, or raise an error that names `user`, which needs it.
+    """Import an optional module, or raise an error with instructions.
 
-    The error also names the `extra` of skci that installs the module, and an
-    alternative without the module, `otherwise`.
+    The error states that `user` needs the module, names the `extra` of skci that
+    installs the module, and suggests `otherwise`, an alternative without the module.
     """
     try:
         return import_module(name)
@@ -111,7 +111,7 @@ def show_versions() -> None:
 
 
 def version_of(package: str) -> str:
-    """Version of an installed package, which is not imported."""
+    """Version of an installed package, without importing the package."""
     try:
         return version(package)
     except PackageNotFoundError:

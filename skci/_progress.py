@@ -1,13 +1,13 @@
 """Progress line of long computations: count, total and remaining time.
 
 The line is written to standard error if that is a terminal or a notebook. Updates
-overwrite it, and it is removed at the end. Computations of less than three seconds
-show no line. Among nested lines only the outermost is shown.
+overwrite the line, and it is removed at the end. Computations of less than three
+seconds show no line. Among nested lines, only the outermost line is shown.
 """
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from threading import Lock
 from typing import Any, Self, TypeVar
@@ -31,14 +31,14 @@ def is_watched() -> bool:
 
 
 def show_line(text: str) -> None:
-    """Replace the last line on standard error if a terminal or a notebook shows it."""
+    """Overwrite the progress line, if a terminal or a notebook shows it."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)
 
 
 class Progress:
-    """Context manager that counts the finished parts of a computation.
+    """Context manager for a progress line that counts finished parts of a computation.
 
     The line is drawn by tqdm if it is installed.
 
@@ -108,10 +108,13 @@ class Progress:
 
 
 def progress(
-    items: Iterable[_Item], noun: str, total: int, verbose: int | None = None
+    items: Iterable[_Item],
+    noun: str,
+    total: int,
+    size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Item]:
-    """Yield items, with a line that counts them; see `Progress`."""
-    with Progress(noun, total, verbose) as line:
+    """Yield items, with a line that adds up their sizes; see `Progress`."""
+    with Progress(noun, total) as line:
         for item in items:
             yield item
-            line.add()
+            line.add(size(item))

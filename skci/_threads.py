@@ -22,10 +22,10 @@ _limited = Lock()
 def few_threads(multiplications: float) -> Iterator[None]:
     """Context in which BLAS uses one thread for a product of moderate size.
 
-    Only the first Python thread that enters limits the BLAS threads of the process and
-    later restores them: in OpenBLAS, no other thread can raise a limit. An existing
-    limit of one thread is left unchanged, because the code that set the limit may
-    remove it earlier.
+    The first Python thread that enters the context limits the BLAS threads of the
+    process, and later removes the limit: in OpenBLAS, no other thread can raise a
+    limit. An existing limit of one thread is left unchanged, because the code that set
+    the limit may remove it earlier.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):
@@ -51,7 +51,7 @@ def _controller() -> Any:
 
 
 def _unlock() -> None:
-    """Release the lock in a forked process, which lacks the thread that holds it."""
+    """Release the lock in a forked process, which lacks the thread with the lock."""
     if _limited.locked():
         _limited.release()
 

@@ -44,7 +44,10 @@ def check_number(
     accepts: Callable[[float], bool],
     hint: str = "",
 ) -> float:
-    """Check that a number meets a condition, which `requirement` describes."""
+    """Check that a value is a number for which `accepts` is true.
+
+    `requirement` describes this condition in the error message.
+    """
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
             number = float(value)
@@ -62,7 +65,10 @@ def check_integer(
     maximum: int | None = None,
     hint: str = "",
 ) -> int:
-    """Check a whole number in a range without upper limit if `maximum` is None."""
+    """Check that a value is a whole number from `minimum` to `maximum`.
+
+    If `maximum` is None, there is no upper limit.
+    """
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if is_whole and value >= minimum and (maximum is None or value <= maximum):
         return int(value)
@@ -73,41 +79,41 @@ def check_integer(
 
 
 def check_bool(value: Any, name: str) -> bool:
-    """Check True or False."""
+    """Check that a value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_share(value: Any, name: str) -> float:
-    """Check a number from 0 to 1."""
+    """Check that a value is a number from 0 to 1."""
     return check_number(value, name, "a number from 0 to 1", lambda x: 0 <= x <= 1)
 
 
 def check_probability(value: Any, name: str) -> float:
-    """Check a number between 0 and 1, both excluded."""
+    """Check that a value is a number between 0 and 1, both excluded."""
     requirement = "a number between 0 and 1, both excluded"
     percent = float(value) if isinstance(value, Real) else math.nan
     hint = f"; did you mean {percent / 100:g}?" if 50 <= percent < 100 else ""
     return check_number(value, name, requirement, lambda x: 0 < x < 1, hint)
 
 
-def check_confidence_level(confidence_level: Any) -> float:
+def check_confidence_level(level: Any, name: str = "confidence_level") -> float:
     """Check a confidence level.
 
-    Below `_MIN_LEVEL`, the width of an interval is rounded to zero.
+    Levels below `_MIN_LEVEL` are refused, because the width of an interval would be
+    rounded to zero.
     """
-    if type(confidence_level) is float and _MIN_LEVEL <= confidence_level < 1:
-        return confidence_level
-    level = check_probability(confidence_level, "confidence_level")
-    requirement = f"at least {_MIN_LEVEL:g}"
+    if type(level) is float and _MIN_LEVEL <= level < 1:
+        return level
+    level = check_probability(level, name)
     return check_number(
-        level, "confidence_level", requirement, lambda x: x >= _MIN_LEVEL
+        level, name, f"at least {_MIN_LEVEL:g}", lambda x: x >= _MIN_LEVEL
     )
 
 
 def check_positive_number(value: Any, name: str) -> float:
-    """Check a finite number above 0."""
+    """Check that a value is a finite number above 0."""
     requirement = "a finite number above 0"
     return check_number(value, name, requirement, lambda x: 0 < x < math.inf)
 
@@ -128,7 +134,7 @@ def check_range(
 def by_metric(
     values: Any, metrics: Iterable[str], parameter: str, requirement: str
 ) -> dict[str, Any]:
-    """Values by metric, from one value for all or a mapping for some metrics."""
+    """Convert one value for all metrics, or a mapping, to values by metric."""
     valid_names = list(dict.fromkeys(metrics))
     if not isinstance(values, Mapping):
         return dict.fromkeys(valid_names, values)
@@ -143,20 +149,20 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Whether higher values are better, by metric; metrics default to True."""
+    """Check whether higher values are better, by metric; the default is True."""
     metrics, requirement = list(metrics), "True, False"
     directions_by_metric = by_metric(directions, metrics, parameter, requirement)
     for value in directions_by_metric.values():
         if not isinstance(value, bool | np.bool_):
             raise ValueError(
-                f"{parameter} must be {requirement} or a mapping to them, got "
-                f"{directions!r}"
+                f"{parameter} must be True or False, or map metrics to True or False, "
+                f"got {directions!r}"
             )
     return {name: bool(directions_by_metric.get(name, True)) for name in metrics}
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
-    """Checked settings of a joint estimate, by name."""
+    """Check the settings of a joint estimate, and return them by name."""
     level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
     return {"confidence_level": level, "random_state": seed}
 
@@ -164,19 +170,19 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
 def check_mutually_exclusive(
     parameter: str, values: Mapping[str, Any], remedy: str = ""
 ) -> None:
-    """Check that no other parameters are passed together with a parameter."""
+    """Check that no parameters are passed that another parameter excludes."""
     for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
 
 
 def check_degrees(df: Any) -> float:
-    """Check degrees of freedom, infinite for a normal distribution."""
+    """Check degrees of freedom, which are infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
 
 
 def draw_seeds(random_state: RandomState) -> list[int]:
-    """Seeds of the `SCRAMBLES` randomisations."""
+    """Draw the seeds of the `SCRAMBLES` randomisations."""
     source: Any = 0 if random_state is None else random_state
     if isinstance(source, np.random.RandomState):
         source = source.randint(1 << 31, dtype=np.int64)
@@ -191,7 +197,7 @@ def draw_seeds(random_state: RandomState) -> list[int]:
 
 
 def fixed_seed(random_state: RandomState) -> int | None:
-    """One seed drawn from a random state, so that repeated calls agree."""
+    """Draw one seed from a random state, so that repeated calls agree."""
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
@@ -202,15 +208,22 @@ def check_choice(
     hints: Mapping[str, str] = _NONE,
     error: type[Exception] = ValueError,
 ) -> str:
-    """Check that a value is one of `choices`; `hints` are remedies for other words."""
+    """Check that a value is one of `choices`.
+
+    `hints` contains remedies for values that are not among the choices.
+    """
     if isinstance(value, str) and value in choices:
         return value
-    text, lower = str(value).lower(), {choice.lower(): choice for choice in choices}
-    near = difflib.get_close_matches(text, lower, 1, 0.75)
-    hint = hints.get(text, f"did you mean {lower[near[0]]!r}?" if near else "")
-    raise error(
-        f"{name} must be one of {list(choices)}, got {value!r}{hint and '; '}{hint}"
-    )
+    remedy = hints.get(str(value).lower())
+    hint = f"; {remedy}" if remedy else near_hint(value, choices)
+    raise error(f"{name} must be one of {list(choices)}, got {value!r}{hint}")
+
+
+def near_hint(name: Any, names: Iterable[str]) -> str:
+    """Name that was probably meant, as a hint after a semicolon; empty if none."""
+    lower = {known.lower(): known for known in names}
+    near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def check_alternative(alternative: Any) -> str:
@@ -227,10 +240,10 @@ TAGS_HINT = (
 
 
 def as_array(values: Any, name: str, requirement: str) -> Array:
-    """Array of values that numpy or Arrow reads.
+    """Convert values to an array, if numpy or Arrow can read them.
 
-    Values are not converted: numbers and None among strings keep their types.
-    `requirement` is the text for error messages.
+    The entries are not converted: numbers and None among strings keep their types.
+    `requirement` describes the values in error messages.
     """
     if type(values) is np.ndarray and values.dtype.kind != "T":
         return values
@@ -261,7 +274,7 @@ def as_array(values: Any, name: str, requirement: str) -> Array:
 
 
 def _readable(values: Any) -> Any:
-    """Values in a form that numpy reads without loss."""
+    """Convert values to a form that numpy reads without loss."""
     kind = type(values)
     if hasattr(kind, "column_names") and hasattr(kind, "columns"):  # an Arrow table
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
@@ -275,7 +288,7 @@ def _readable(values: Any) -> Any:
 
 
 def is_iterable(values: Any) -> bool:
-    """Whether values can be iterated over; False for an array without dimensions."""
+    """Whether values can be iterated over, unlike an array without dimensions."""
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
 
 
@@ -293,7 +306,7 @@ def is_null(value: Any) -> bool:
 
 
 def int_if_integral(number: float) -> int | float:
-    """Number as an int if it is a whole number."""
+    """Convert a number to an int if it is a whole number."""
     return int(number) if number.is_integer() else number
 
 
@@ -312,12 +325,15 @@ _LABELS_HINT = (
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Remedy for a missing value of a parameter; empty if there is none."""
+    """Remedy for a missing value of a parameter, or an empty string."""
     return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
-    """Array of finite floats; if `missing`, missing values are allowed, as NaN."""
+    """Convert values to an array of finite floats.
+
+    If `missing`, missing values are allowed, and become NaN.
+    """
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
         hint = _LABELS_HINT * (name == "y_true" and array.dtype.kind == "U")
@@ -343,7 +359,10 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
 def as_whole_numbers(
     values: Any, name: str, meaning: str = "", hint: str = ""
 ) -> Array:
-    """Array of integers; `meaning` continues the requirement in an error message."""
+    """Convert values to an array of integers.
+
+    `meaning` is appended to the requirement in error messages.
+    """
     numbers = as_numbers(values, name)
     strange = numbers[
         (numbers != np.rint(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
@@ -357,7 +376,7 @@ def as_whole_numbers(
 
 
 def _as_floats(array: Array, name: str) -> Array:
-    """Array of floats from an array of objects; missing objects become NaN."""
+    """Convert an array of objects to floats; missing objects become NaN."""
     values = array.ravel().tolist()
     kinds = {kind for kind in set(map(type, values)) if issubclass(kind, _NUMBERS)}
     strange = [value for value in values if type(value) not in kinds]
@@ -415,10 +434,11 @@ def column_names(values: Any) -> list[Any] | None:
 def label_order(
     values: Any, labels: Sequence[Any], name: str, positive: Any = None
 ) -> list[int] | None:
-    """Indices of the columns of a frame that are named by `labels`, in their order.
+    """Indices that sort the columns of a data frame in the order of `labels`.
 
-    The result is None if columns are matched by position, because they have no names or
-    their names are not labels. A single column must not be named by a negative label.
+    The result is None if columns are matched by position, because the columns have no
+    names, or names that are not labels. A single column must not be named by a negative
+    label.
     """
     names = column_names(values)
     if names is None:
@@ -453,7 +473,10 @@ def label_name(label: Any) -> str:
 def as_matrix(
     values: Any, name: str, columns: Sequence[Any], *, missing: bool = False
 ) -> Array:
-    """Array of floats; named columns of a data frame must agree with `columns`."""
+    """Convert values to an array of floats.
+
+    If the values have column names, these must agree with `columns`.
+    """
     actual = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
     if actual and columns and actual not in (numbered, [*map(str, columns)]):
@@ -484,7 +507,7 @@ def check_nonnegative(numbers: Array, name: str) -> None:
 def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> None:
     """Check that nonzero numbers have absolute values in a range.
 
-    `prefix` states the parameter and its required content.
+    `prefix` begins the error message, as in "matrix must hold coefficients".
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]
@@ -498,7 +521,7 @@ def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> 
 def check_contrasts(
     matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
 ) -> tuple[Array, list[str]]:
-    """Checked coefficients and names of contrasts of estimates."""
+    """Check the coefficients and the names of contrasts of estimates."""
     rows = as_matrix(matrix, "matrix", estimates)
     if rows.ndim != 2 or rows.shape[1] != len(estimates) or not len(rows):
         raise ValueError(
@@ -506,7 +529,7 @@ def check_contrasts(
             f"got shape {rows.shape}"
         )
     if not rows.any(axis=1).all():
-        raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
+        raise ValueError(f"matrix must have no row of zeros, got {matrix!r}")
     minimum, maximum = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
     check_sizes(rows, "matrix must hold coefficients", minimum, maximum)
     if not is_iterable(labels):
@@ -523,25 +546,25 @@ def check_contrasts(
 
 
 def as_name(value: Any) -> Any:
-    """Name in reports; a number or a boolean becomes a string."""
+    """Convert a number or a boolean to a string, for a name in reports."""
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
 def printable(text: str) -> str:
-    """Text with unprintable characters, such as newlines, as escapes."""
+    """Escape unprintable characters, such as newlines."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def check_text(value: Any, name: str) -> None:
-    """Check an optional text."""
+    """Check that a value is a text or None."""
     if not isinstance(value, str | None):
         raise TypeError(f"{name} must be a text or None, got {value!r}")
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Names separated by commas and a final "and"."""
+    """Join names by commas and a final "and"."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -560,7 +583,7 @@ def check_valid_name(name: Any, valid_names: Sequence[str], kind: str) -> None:
 def check_names(
     names: str | Iterable[str] | None, valid_names: list[str], kind: str
 ) -> list[str]:
-    """Checked names of models or metrics; all valid names if `names` is None."""
+    """Check names of models or metrics; None selects all valid names."""
     if names is None:
         return valid_names
     is_single = isinstance(names, str) or not is_iterable(names)
@@ -573,7 +596,7 @@ def check_names(
 
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
-    """Values by name, from a mapping or from pairs with distinct names."""
+    """Convert a mapping, or pairs with distinct names, to a dict of values by name."""
     prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
         raise TypeError(f"{prefix}, got {short_repr(values)}")
@@ -599,8 +622,16 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
         )
 
 
+def as_pairs(names: Any) -> Any:
+    """Pairs of each name of a column with itself; other values unchanged."""
+    columns = [names] if isinstance(names, str) else names
+    if isinstance(columns, list | tuple) and all(isinstance(x, str) for x in columns):
+        return [(column, column) for column in columns]
+    return names
+
+
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns by name, from a data frame, a mapping or pairs; or a single column."""
+    """Columns by name, from a data frame, a mapping, pairs or a single column."""
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
@@ -619,7 +650,7 @@ def named_estimators(estimators: Any) -> dict[str, Any]:
     if hasattr(estimators, "shape"):
         raise TypeError(
             f"estimators must be fitted models, got "
-            f"{short_repr(estimators)}; joint_report takes predictions"
+            f"{short_repr(estimators)}; joint_report accepts predictions"
         )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
@@ -636,7 +667,7 @@ def _predicts(estimator: Any) -> bool:
 
 
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
-    """Checked estimators with their names."""
+    """Check estimators, and return pairs of name and estimator."""
     named = named_estimators(estimators)
     for name, estimator in named.items():
         if isinstance(estimator, type):
@@ -647,14 +678,17 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
         if not _predicts(estimator):
             raise TypeError(
                 f"estimators must have a predict method, got {name!r}: "
-                f"{short_repr(estimator)}; joint_report takes predictions"
+                f"{short_repr(estimator)}; joint_report accepts predictions"
             )
     return [*named.items()]
 
 
 @contextmanager
 def errors_of_function(requirement: str, remedy: str = "") -> Iterator[None]:
-    """Turn an error of a user's function into a TypeError with the requirement."""
+    """Turn an error of a user's function into a TypeError.
+
+    The message states the requirement, then the error of the function.
+    """
     try:
         yield
     except Exception as error:

@@ -324,7 +324,7 @@ def grades_report(
     if runs is not None:
         return runs_report(joint, runs)
     references = None if by is None else partial(_references, drawn, bind)
-    return GradesReport(joint, items, references)
+    return GradesReport(joint, references, _items=items)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:

@@ -6,18 +6,20 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._options import Rows, entry_point
-from skci._validation import as_numbers, check_names, check_settings, named_columns
-from skci.data.reading import Reader, RequiredData
+from skci._validation import check_names, check_settings
+from skci.data.reading import RequiredData, read_scored_rows
 from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, check_thresholds, flat
 from skci.evaluation import joint_report
+from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParameter
+from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports import JointReport
 
 _STEP = 1e-100  # size of a complex step
 _ZERO = 1e-12  # rounding error of a share of the rows, or of an area
+_EXTREME = 0.01  # smallest propensity without a warning: a weight of 100
 _AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
 _AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
 _AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
@@ -40,6 +42,11 @@ class UpliftReport(JointReport):
     >>> report["y_pred", "uplift@0.5"]
     uplift@0.5 = 0.50 [0.39, 0.61], joint 95% interval (delta, n = 400)
     """
+
+    _weighting = ""
+
+    def _title(self) -> str:
+        return ", ".join(filter(None, [super()._title(), self._weighting]))
 
     def _display(self, **options: Any) -> Any:
         names, _, shares = np.char.partition(self._labels["metric"], "@").T
@@ -150,10 +157,14 @@ class _Trial(NamedTuple):
         if share is None:
             in_values, in_shares = _area(metric, top[0], values)
         else:
-            control = top[3, -1] - top[3] if metric.startswith("policy") else top[3]
+            where = "below" if metric.startswith("policy") else "at"
+            control = top[3, -1] - top[3] if where == "below" else top[3]
             arms = [np.interp(share, top[0], arm) for arm in (top[1], control)]
             if min(arms) <= _ZERO:
-                raise ValueError(f"top must have both arms for {metric}, got {share:g}")
+                raise ValueError(
+                    f"top must have treated rows at the top and control rows {where} "
+                    f"the top for {metric}, got {share:g}"
+                )
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)
         slopes = in_values * [step[curve].imag / _STEP for step in curves]
@@ -173,6 +184,7 @@ def uplift_report(
     metrics: Any = ("qini", "auuc", "uplift", "policy_gain"),
     top: Any = (0.1, 0.3),
     propensity: Any = None,
+    data: Any = None,
     confidence_level: float = 0.95,
     random_state: Any = None,
     **options: Unpack[Rows],
@@ -201,6 +213,9 @@ def uplift_report(
     propensity : float or array-like of shape (n_samples,), optional
         Probability that a row was treated, between 0 and 1. By default, the probability
         is assumed to be equal for all rows, and is estimated.
+    data : data frame or mapping of str to array-like, optional
+        Source of the columns that `y_true`, `y_score`, `treatment`, `propensity` and
+        the options of rows name, as in :func:`joint_report`.
 
     Returns
     -------
@@ -219,7 +234,8 @@ def uplift_report(
         When the intervals are first accessed, if the variance is zero, such as for the
         Qini coefficient of a constant score.
     SmallSampleWarning
-        When the intervals are first accessed, if a few rows determine the variance.
+        If propensities differ and some are below .01 or above .99. When the intervals
+        are first accessed, if a few rows determine the variance.
 
     See Also
     --------
@@ -296,33 +312,31 @@ def uplift_report(
         raise ValueError(f"top must be above 0 and at most 1, got {shares}")
     settings = check_settings(confidence_level, random_state)
     required = RequiredData(frozenset({"scores"}), truths=frozenset({"relevance"}))
-    reader = Reader.open(required, y_true, RowOptions(**options))
-    sample = reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
-
-    def column(values: Any, name: str) -> Array:
-        reader.alignment.check(name, values, ["index"])
-        check_length(numbers := as_numbers(values, name), len(reader.y), name, "y_true")
-        return numbers[reader.rows.kept]
-
-    check_length(flat(reader.y), len(reader.y), "y_true", "treatment")
-    treated = column(treatment, "treatment")
+    columns = {"y_true": y_true, "y_score": y_score, "treatment": treatment}
+    if np.ndim(propensity) or isinstance(propensity, str):
+        columns["propensity"] = propensity
+    sample, numbers = read_scored_rows(required, columns, RowOptions(**options), data)
+    check_length(flat(sample.truth), len(sample.truth), "y_true", "treatment")
+    counts, y, treated = sample.rows.counts, sample.truth[:, 0], numbers["treatment"]
     if {*treated.tolist()} != {0, 1}:
         raise ValueError(f"treatment must hold 0 and 1, got {np.unique(treated)[:5]}")
-    counts, y = sample.rows.counts, sample.truth[:, 0]
     is_binary, weights = bool(np.isin(y, (0, 1)).all()), counts / counts.sum()
     if propensity is None:
         propensity = weights @ treated
-    if np.ndim(propensity) == 0:
-        propensity = np.full(len(reader.y), propensity)
-    probabilities = column(propensity, "propensity")
-    extreme = probabilities[abs(probabilities - 0.5).argmax()]
-    if not 0 < extreme < 1:
-        raise ValueError(f"propensity must be above 0 and below 1, got {extreme:g}")
+    probabilities = np.full(len(y), numbers.get("propensity", propensity), dtype=float)
+    low, high = probabilities.min().item(), probabilities.max().item()
+    if not 0 < low <= high < 1:
+        raise ValueError(f"propensity must be in (0, 1), got {low:g} to {high:g}")
+    weighting = f"rows weighted by propensities {low:.3g} to {high:.3g}" * (low < high)
+    if weighting and not _EXTREME <= low <= high <= 1 - _EXTREME:
+        message = f"{weighting}, so that a few rows may determine the estimates; "
+        remedy = "restrict the report to rows with propensity in [.05, .95]"
+        warn_caller(message + remedy, SmallSampleWarning)
     trial = _Trial(y, treated, weights, probabilities)
     shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "delta"}
     parameters = []
-    for model, scores in sample.scores.items():
-        ranked = trial.ranked(scores.values)
+    for model, score in sample.scores.items():
+        ranked = trial.ranked(score.values)
         for name in names:
             bounds = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
             for share in shares if name in _AT_TOP else [None]:
@@ -332,4 +346,4 @@ def uplift_report(
                 arguments |= {"key": ParameterLabels(title, model), "trait": trait}
                 parameters.append(TableParameter.from_influence(**arguments))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
-    return UpliftReport(joint)
+    return UpliftReport(joint, _weighting=weighting)

@@ -19,7 +19,7 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.frames import Frame
+from skci.data.frames import columns_of_data
 from skci.data.row_options import RowOptions, distinct_names
 from skci.data.rows import Alignment, as_column, check_columns, check_length
 from skci.inference.joint import JointEstimate
@@ -134,10 +134,7 @@ def votes_report(
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
     columns = {"first": first, "second": second, "outcome": outcome}
     columns["covariates"] = covariates
-    if data is not None:
-        read = Frame(data, columns | rows.columns).read({"numbers"}, rows)
-        columns = {name: read.pop(name) for name in columns}
-        rows = rows.with_columns(read)
+    columns, rows = columns_of_data(data, columns, rows)
     models, coded, names = _read(columns)
     checked = rows.read(len(coded), "outcome", Alignment().check)
     sample = checked.sample_without_labels()

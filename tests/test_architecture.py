@@ -83,14 +83,14 @@ PRIVATE = {
     "intervals": {"_joint", "_position"},
     "planning": {"_measure"},
     "textbook": {"_joint", "_parameter"},
-    "uplift": {"_display"},
+    "uplift": {"_display", "_title"},
 }
 """Private attributes of estimates and metrics that some applications read."""
 
 NOT_PUBLIC = {
     **{"agreement": 9, "curves": 22, "evaluation": 38, "grades": 32, "importance": 14},
     **{"intervals": 14, "labelling": 7, "planning": 7, "textbook": 6, "votes": 18},
-    "uplift": 12,
+    "uplift": 11,
 }
 """Number of names of the core that applications import and that are not public.
 

@@ -9,6 +9,7 @@ from scipy import stats
 
 from skci import AccuracyCI, RecallCI, grades_report, joint_report
 from skci.designs import Calibrated
+from skci.exceptions import SmallSampleWarning
 
 REFERENCE = Path(__file__).parent / "reference"
 ROWS = pd.read_csv(REFERENCE / "calibrated_rows.csv")
@@ -128,7 +129,8 @@ def test_coverage(kind):
     assert 0.92 <= np.mean(covers) <= 0.98
 
 
-def test_rows_without_weight_and_columns_of_a_frame():
+@pytest.mark.parametrize("X", ["age", ["age", "w"], {"age": "age"}])
+def test_rows_without_weight_and_columns_of_a_frame(X):
     frame = pd.DataFrame({"y": Y, "A": GOOD, "w": rng.integers(0, 3, 300), **AGE})
     named = joint_report(
         "y",
@@ -136,7 +138,7 @@ def test_rows_without_weight_and_columns_of_a_frame():
         data=frame,
         metrics="accuracy",
         sample_weight="w",
-        design=Calibrated({"age": "age"}, margins=EVEN),
+        design=Calibrated(X, margins={"age": pd.Series(EVEN["age"])}),
     )
     some = frame[frame["w"] > 0]
     expected = AccuracyCI()(
@@ -146,32 +148,103 @@ def test_rows_without_weight_and_columns_of_a_frame():
         design=Calibrated(some[["age"]], margins=EVEN),
     )
     assert named["A", "accuracy"].low == pytest.approx(expected.low)
-    assert "calibrated by age (largest weight" in str(named)
+    assert "calibrated by age (weights by raking, the largest" in str(named)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "Calibrated must have margins or means, or else like"),
+        ({}, "Calibrated must have margins or means, or like instead"),
         ({"margins": EVEN, "like": AGE}, "Calibrated must have margins or means, or"),
-        ({"means": {"sex": 1}}, r"X must have 'sex', got \['age'\]"),
+        (
+            {"means": {"Age": 1}},
+            "X must have the variable 'Age', got 'age'; did you mean 'age'?",
+        ),
+        ({"margins": EVEN["age"]}, r"margins\['old'\] must be a mapping .* got 0.5"),
+        ({"means": {"sex": 1}}, "X must have the variable 'sex', got 'age'$"),
         (
             {"margins": {"age": {"old": 1}}},
-            r"margins\['age'\] must have all levels .*young",
+            r"margins\['age'\] must have all levels of X, got none for 'young'$",
         ),
         (
             {"margins": {"age": {"old": 0.4, "young": 0.4, "child": 0.2}}},
-            r"X must have rows on both sides .* 0 to 0 of age = 'child', whose .* 0\.2",
+            r"X must .* no test row has age = 'child' \(20.0% of the target\);",
         ),
         (
             {"like": {"age": ["old", "child"] * 50}},
-            "X must have rows on both sides .* age = 'child'",
+            r"X must .* no test row has age = 'child' \(50.0% of the target\);",
         ),
     ],
 )
 def test_a_target_that_the_test_set_cannot_be_is_an_error(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         accuracy(AGE, **options)
+
+
+def test_a_mean_out_of_range_is_named_in_the_units_of_the_data():
+    ages = {"age": 40 + np.arange(300) % 21}
+    message = "test rows have age from 40 to 60, and the target has the mean 80;"
+    for options in ({"means": {"age": 80}}, {"like": {"age": np.arange(70, 91)}}):
+        with pytest.raises(ValueError, match=message):
+            accuracy(ages, **options)
+
+
+def test_units_of_means_do_not_matter():
+    x = rng.normal(size=300)
+    for mean in (0.2, 0.8):  # by regression, and by raking
+        first, second = (
+            accuracy({"x": (x + 3) * scale}, means={"x": (mean + 3) * scale})
+            for scale in (1, 1e9)
+        )
+        assert second.low == pytest.approx(first.low, rel=1e-7)
+        assert second.high == pytest.approx(first.high, rel=1e-7)
+
+
+@pytest.mark.parametrize("older", [0.04, 0.286])
+def test_a_target_outside_of_the_range_warns(older):
+    ages = 40 + np.arange(500) % 10 + 10 * (np.arange(500) < older * 500)
+    estimate = accuracy({"age": 40 + np.arange(300) % 10}, like={"age": ages})
+    if older < 0.05:
+        assert estimate.low < float(estimate)
+        return
+    match = r"28\.6% of the target have age outside .* 40 to 49, .* trim the target"
+    with pytest.warns(SmallSampleWarning, match=match):
+        assert estimate.low < float(estimate)
+
+
+@pytest.mark.parametrize("kind", ["means", "margins", "like"])
+def test_a_row_of_large_weight_warns(kind):
+    few = np.arange(300) < 2
+    target = np.arange(200) < 80
+    options = {
+        "means": {"x": 0.4},
+        "margins": {"x": {0: 3, 1: 2}},
+        "like": {"x": target},
+    }
+    estimate = accuracy({"x": few * 1}, **{kind: options[kind]})
+    # Two rows have 20% each, and 298 rows the others: 1 / (.2² + .2² + .6² / 298)
+    match = "one row has 20.0% of the weight, and all rows are worth 12 rows of equal"
+    with pytest.warns(SmallSampleWarning, match=match):
+        assert estimate.low < float(estimate)
+
+
+def test_the_header_names_clusters_and_the_kind_of_weights():
+    groups = np.arange(300) // 20
+    for options, weights in (
+        ({"margins": EVEN}, "raking"),
+        ({"like": {"age": ["old", "young"] * 50}}, "raking"),
+        ({"means": {"age": 0.5}}, "regression"),
+    ):
+        X = {"age": OLD * 1.0} if "means" in options else AGE
+        design = Calibrated(X, groups=groups, **options)
+        assert str(design) == "Calibrated(age)"
+        report = joint_report(
+            Y, {"A": GOOD, "B": BAD}, metrics="accuracy", design=design
+        )
+        title = str(report).splitlines()[0]
+        assert "n = 300 in 15 groups " in title
+        assert f" by age (weights by {weights}, the largest " in title
+        assert " over estimates, " in title
 
 
 def test_margins_that_contradict_each_other_are_an_error():

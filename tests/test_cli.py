@@ -990,7 +990,7 @@ def test_requirements_are_of_all_models_or_of_one(predictions, run):
     [
         ("--require=f1: a > b - 0.5", "--require=a - b f1 >= -0.5"),
         ("--require=f1: b >= a + .5", "--require=b - a f1 >= 0.5"),
-        ("--require=a f1 <= b f1", "--require=a - b f1 <= 0"),
+        ("--require=a f1 >= b f1", "--require=a - b f1 >= 0"),
         ("--fail-if=b f1 < a - 1e-4", "--fail-if=b - a f1 < -1e-4"),
         ("--fail-if=f1: a <= b", "--fail-if=a - b f1 < 0"),
     ],

@@ -1026,7 +1026,7 @@ def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        (ShuffleSplit(3), "which tests some twice"),
+        (ShuffleSplit(3), "which tests some rows twice"),
         (TimeSeriesSplit(3), "does not test 60 rows"),
         (KFold(4, shuffle=True), "cv must have a random_state if it shuffles"),
     ],

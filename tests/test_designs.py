@@ -208,8 +208,8 @@ UNITS = f"with units that are nonnegative integers below {N}, got"
 @pytest.mark.parametrize(
     ("components", "message"),
     [
-        (lambda values: [values], "of Component, got one of ndarray$"),
-        (lambda values: values, "of Component, got one of ndarray$"),
+        (lambda values: [values], "of Component, got items of ndarray$"),
+        (lambda values: values, "of Component, got items of ndarray$"),
         (Component, "an iterable of Component, got Component$"),
         (lambda values: None, "an iterable of Component, got NoneType$"),
         (lambda values: [], NONE),
@@ -390,7 +390,9 @@ def test_a_design_with_strata_has_no_factor_of_its_own():
             yield from [Component(influences, blocks=self.stratum)] * 2
 
     for design in (Corrected, Doubled):
-        with pytest.raises(ValueError, match="components with the variance of Strata"):
+        with pytest.raises(
+            ValueError, match="components with the same variance as Strata"
+        ):
             joint_report(Y, MODELS, metrics="f1", design=design(np.arange(N) // 100))
 
 

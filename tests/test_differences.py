@@ -464,7 +464,7 @@ def test_wrong_options(call, error, message):
 [[1, -1]] -> a -> ValueError -> matrix must have .* 3 columns
 [1, -1, 0] -> a -> ValueError -> matrix must have
 np.zeros((0, 3)) -> -> ValueError -> matrix must have
-[[0, 0, 0]] -> a -> ValueError -> without rows of zeros
+[[0, 0, 0]] -> a -> ValueError -> must have no row of zeros
 [[1, np.nan, 0]] -> a -> ValueError -> matrix must hold finite
 [[1e21, 0, 0]] -> a -> ValueError -> matrix must hold .* got 1e[+]21$
 [[1, 1e-21, 0]] -> a -> ValueError -> matrix must hold .* got 1e-21$

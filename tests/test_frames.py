@@ -319,7 +319,7 @@ def test_a_column_that_there_is_not(make):
         joint_report("y", ["model_a", "model_c"], data=data, metrics="accuracy")
     assert str(caught.value) == (
         "y_pred must name a column of data, which has 'y', 'model_a' and 'sex', got "
-        "'model_c'"
+        "'model_c'; did you mean 'model_a'?"
     )
 
 

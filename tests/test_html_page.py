@@ -24,6 +24,7 @@ from skci import (
     joint_report,
     roc_report,
     suite_report,
+    threshold_report,
     votes_report,
 )
 from skci.reports.rendering import packaged
@@ -34,6 +35,7 @@ RNG = np.random.default_rng(0)
 N = 240
 Y = np.arange(N) % 2
 EASE = RNG.normal(size=N)
+THRESHOLDS = np.linspace(-1, 2, 16)
 NAMES = ["<script>alert(1)</script>", "A & \"B\" 'C'", "\u6a21\u578b</td>"]
 
 
@@ -88,7 +90,7 @@ REPORTS = {
     "cross-validation": lambda: cross_validate_report(*trained(), metrics="accuracy"),
     "votes": votes,
     "suite": lambda: suite_report({m: RNG.gamma(3, size=(5, 20)) for m in "AB"}),
-    "curves": lambda: roc_report(Y, SCORES, thresholds=np.linspace(-1, 2, 16)),
+    "curves": lambda: roc_report(Y, SCORES, thresholds=THRESHOLDS),
     "calibration": lambda: calibration_report(Y, 1 / (1 + np.exp(-SCORES["A"]))),
     "classes": lambda: classification_report_ci(Y, models(1)["model 00"]),
 }
@@ -222,22 +224,29 @@ def in_the_box(page):
 
 
 def test_the_box_has_a_sentence_for_each_metric(pages):
-    """Of the models by the limits of their ranks, and no fact twice."""
+    """Of the models by best(), on all metrics and in all subgroups, no fact twice."""
     for name in ("names", "individual", "many", "subgroups", "grades"):
         report, page = pages[name]
-        ranks, panels = report.ranks(), {}
-        for (model, *panel), (rank, low, _) in ranks.items():
-            metric, *group = panel
-            named = ", ".join([metric, *(f"sex = {each}" for each in group)])
-            panels.setdefault(named, []).append((model, rank, low))
+        compared = {"": report}
+        if name == "subgroups":  # each at half of alpha
+            level = (1 + report.confidence_level) / 2
+            groups = list(dict.fromkeys(report.to_dict()["sex"]))
+            compared = {f", sex = {x}": report.select(sex=x).at(level) for x in groups}
+        panels = {
+            f"{metric}{group}": best
+            for metric in report.metrics
+            for group, each in compared.items()
+            for best in [each.best([*each.metrics])[metric]]
+        }
         alone = "Taken alone: " * (name == "individual")
         sentences = in_the_box(page)
         assert len(sentences) == len(panels)
-        for sentence, (panel, rows) in zip(sentences, panels.items(), strict=True):
+        for sentence, (panel, found) in zip(sentences, panels.items(), strict=True):
+            rows = [(model, x.may_be_best) for (model, *_), x in found.items()]
             assert sentence.startswith(f"{alone}{panel}: best")
             said = sentence.removesuffix(".").split("; ")
             best = said[0].removeprefix(f"{alone}{panel}: ")
-            may_be_best = [model for model, _, low in rows if low == 1]
+            may_be_best = [model for model, is_first in rows if is_first]
             certain = "best" if len(may_be_best) == 1 else "best estimate"
             assert best == f"{certain}: {rows[0][0]}"
             also = [each for each in said if each.startswith("may also be best")]
@@ -246,17 +255,17 @@ def test_the_box_has_a_sentence_for_each_metric(pages):
             others = may_be_best[1:]
             if len(others) > 6:
                 others = [*others[:5], f"{len(others) - 5} others"]
-            below = [model for model, _, low in rows if low > 1]
+            below = [model for model, is_first in rows if not is_first]
             if len(below) > 6:
                 below = [f"{len(below)} others"]
-            for found, start, names in (
+            for listed_in, start, names in (
                 (also, "may also be best: ", others),
                 (worse, "shown to be worse: ", below),
             ):
                 listed = " and ".join(
                     filter(None, [", ".join(names[:-1]), *names[-1:]])
                 )
-                assert found == [start + listed] * bool(names)
+                assert listed_in == [start + listed] * bool(names)
         assert "no rank is shown" not in page
 
 
@@ -271,6 +280,17 @@ def test_the_box_has_findings_with_a_margin_and_of_gaps(pages):
     report, page = pages["subgroups"]
     shown = in_the_box(report.to_html(sections={"Gaps": report.gaps()}))
     assert shown == in_the_box(page) + report.gaps().findings()
+
+
+def test_a_page_names_the_sampled_units(pages):
+    """Rows, groups or queries; the population of given estimates is unknown."""
+    y, query = np.tile([0, 1], 60), np.repeat(np.arange(30), 4)
+    scores = {"A": RNG.normal(size=120), "B": y + RNG.normal(size=120)}
+    search = joint_report(y, y_score=scores, query=query, metrics="map").to_html()
+    named = {"rows": pages["many"][1], "groups": pages["grades"][1], "queries": search}
+    for units, page in named.items():
+        assert f"from which the {units} were sampled" in page
+        assert f"the random sampling of {units}." in page
 
 
 def test_the_title_has_the_question_and_the_rows(pages):
@@ -298,6 +318,12 @@ def test_a_page_of_many_curves_says_which_are_in_colour():
     page = report.to_html()
     (drawn,) = [e.text for e in Tree(page).all("p") if e.text.startswith("In colour")]
     assert drawn == report.plot().drawn_ and drawn.endswith("54 other models.")
+    (sentence,) = in_the_box(page)
+    best, *others = report.plot().leaders
+    assert sentence.startswith(
+        f"mean over the curve: best estimate: {best}; may also b"
+    )
+    assert sentence.endswith(f"shown to be worse: {59 - len(others)} others.")
     assert len(Tree(page).all("figure")) == 1
 
 
@@ -364,7 +390,7 @@ def test_warnings_and_settings_are_listed(pages):
         "cross-validation": "those of the procedure trained on 142 rows.<",
     }.items():
         assert text in pages[name][1], name
-    assert "<p>None.</p>" in pages["many"][1]
+    assert "<p>None of these intervals." in pages["many"][1]
     given = joint_intervals({("A", "f1"): 0.8}, [[0.01]]).to_html()
     assert "were supplied" in given and "population" not in given
     alike = {f"m{k}": 0 * Y for k in range(8)}
@@ -374,9 +400,10 @@ def test_warnings_and_settings_are_listed(pages):
 
 def test_long_tables_and_many_findings_are_folded(pages):
     report, page = pages["curves"]
-    (table, *_) = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)[1:]
+    (table,) = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)
     assert len(report) > 60 and len(tables_of(Tree(table))[0]) == len(report) + 1
-    assert f"<summary>{len(report.findings())} findings</summary>" in page
+    report = threshold_report(Y, SCORES, thresholds=THRESHOLDS, metrics="recall")
+    assert f"<summary>{len(report.findings())} findings</summary>" in report.to_html()
     assert "<details>" not in pages["names"][1]
 
 

@@ -280,6 +280,8 @@ def test_options_of_other_libraries(call, message):
 REPORT.differences(colour="red")
     -> ^differences\(\) takes the options \['control', .*\], got colour$
 REPORT.best("f1").to_dict(wide=True) -> takes no options, got wide$
+REPORT.best("f1", method="hall") -> method; .* as in joint_report\(.*, method='hall'\)
+REPORT.ranks(method="hall") -> ^ranks\(\) has no parameter method; comparisons with
 REPORT.differences("A")
     -> by name, got 'A' without one; did you mean control=...\?$
 joint_report(Y, {"A": A}, "f1") -> 'f1' without one; did you mean metrics=\.\.\.\?$
@@ -303,6 +305,7 @@ REPORT -> to_csv -> to_frame().to_csv(...)
 REPORT -> compare -> differences()
 REPORT -> sort_values -> to_frame().sort_values(...), or plot(sort=...)
 REPORT -> savefig -> plot().figure_
+REPORT.plot() -> savefig -> figure_, as in .figure_.savefig(...)
 REPORT -> intervals
     -> low and high of an estimate, as report[...].low, or columns of to_frame()
 REPORT.differences() -> p_values -> pvalues
@@ -353,9 +356,9 @@ joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv
 joint_report(Y, y_score={{"A": MODEL}}, metrics="roc_auc") -> {FITTED}
 F1CI()(Y, MODEL) -> {FITTED}
 JointEvaluator({{"A": A}}, "f1").evaluate(X, Y)
-    -> got 'A': ndarray of shape \(60,\); joint_report takes predictions$
+    -> got 'A': ndarray of shape \(60,\); joint_report accepts predictions$
 JointEvaluator(A, "f1").evaluate(X, Y)
-    -> models, got ndarray of shape \(60,\); joint_report takes predictions$
+    -> models, got ndarray of shape \(60,\); joint_report accepts predictions$
 joint_report(Y, A, metrics=[F1CI]) -> of the class, F1CI\(\)$
 joint_report("y", "a", data="big.parquet", metrics="f1") -> {IN_A_FILE}
 F1CI()("big.parquet", A) -> {IN_A_FILE}

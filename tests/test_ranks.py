@@ -339,7 +339,8 @@ def test_ranks_and_the_best_are_found_by_name():
     for k, (key, rank) in enumerate(ranks.items()):
         assert ranks[key] == rank == (ranks.estimates[k], *ranks.intervals[k])
     assert ranks["B", "f1"].rank == 1 and ranks["A", "f1"].high == 2
-    for k, model in enumerate("AB"):
+    assert best.models == ["B"]
+    for k, model in enumerate("BA"):
         assert best[model] == (best.estimates[k], *best.intervals[k], model == "B")
 
 

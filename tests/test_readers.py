@@ -293,6 +293,26 @@ def test_detections_have_the_numbers_of_pycocotools(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_the_precision_of_classes_is_jointly_reported():
+    """Their mean is that of pycocotools, and each is that of a truth of one class."""
+    truth, found = objects_and_detections()
+    truth["categories"] = [{"id": 5, "name": "car"}, {"id": 2}, {"id": 9}, {"id": 1}]
+    report = joint_report(**coco(truth, found, by_class=True))
+    classes = {"AP of car": 5, "AP of 2": 2, "AP of 9": 9}
+    assert report.metrics[12:] == [*classes]
+    for name in found:
+        mean = np.mean([report[name, metric] for metric in classes])
+        assert mean == pytest.approx(COCO[name][0], rel=1e-12)
+        for metric, category in classes.items():
+            one_class = truth | {"categories": [{"id": category}]}
+            alone = joint_report(**coco(one_class, found))[name, "AP"]
+            assert report[name, metric] == pytest.approx(alone, rel=1e-12)
+            error = report[name, metric].standard_error
+            assert error == pytest.approx(alone.standard_error, rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_intervals_of_detections_are_by_image():
     truth, found = objects_and_detections()
     data = coco(truth, {"A": found["A"]})

@@ -248,6 +248,30 @@ def test_ways_to_write_a_requirement(text, subject, value):
     assert gate.requirements == [(">=", value)]
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("brier_score: A > B - 0.05", r"^lower .*'brier_score: A <= B \+ 0.05' \(--f"),
+        ("A brier_score >= B", r"'A brier_score >= B', .*'A brier_score <= B' \("),
+        ("A <= B recall + .5", "^higher recall is better, .*'A >= B recall - 0.5'"),
+        ("A recall <= B + 1e-3", r"contain 'A recall <= B \+ 0.001', which a worse"),
+    ],
+)
+def test_a_comparison_is_not_met_by_a_worse_model(text, message):
+    """An equivalence has both signs; a value or a difference has any sign."""
+    scores = {name: (0.2 + 0.6 * MODELS[name]) for name in "AB"}
+    models = {name: MODELS[name] for name in "AB"}
+    metrics = ["recall", "brier_score"]
+    report = joint_report(Y, models, y_score=scores, metrics=metrics)
+    for gate in (report, report.differences()):
+        with pytest.raises(ValueError, match=message):
+            gate.requirements(text)
+    both = ["brier_score: A <= B + 0.05", "brier_score: A >= B - 0.05"]
+    assert len(report.requirements(both).verdicts) == 2
+    assert report.requirements("brier_score >= 0.01").verdict == "shown"
+    assert report.requirements("A - B brier_score >= -0.9").verdict == "shown"
+
+
 @pytest.mark.parametrize("required", ["D", "D - A", "A - D", "A * B", "AB recall"])
 def test_unknown_names_in_requirements(required):
     report = joint_report(Y, MODELS, metrics="recall")

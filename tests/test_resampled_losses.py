@@ -553,7 +553,10 @@ NONE = A[:0]
             "cv must make pairs of training .* got tuple of 3 as sp",
         ),
         ([3], "cv must make pairs of training and test rows, got int as split 0"),
-        ([(A[:60], A[50:])], "cv must not test training rows, got 10 of them in split"),
+        (
+            [(A[:60], A[50:])],
+            "cv must not test training rows, got 10 such rows in split",
+        ),
         (
             [(A[:60], np.repeat(A[60:], 300))],
             "cv must test each row at most once in a split, got row 60 300 times in s",

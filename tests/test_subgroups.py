@@ -272,7 +272,7 @@ def test_effective_rows_are_finite():
     )
     with pytest.warns((DegenerateVarianceWarning, SmallSampleWarning)):
         title = str(report).splitlines()[0]
-    least, most = title.partition("effective n ")[2].partition(",")[0].split(" to ")
+    least, most = title.partition("effective n ")[2].partition(" over")[0].split(" to ")
     assert 0 < int(least) < int(most) < 1000
 
 

@@ -317,7 +317,7 @@ def test_few_outages_are_warned_of():
         ),
         (TimeOrder(cosines=0), None, "cosines must be a whole number"),
         (TimeOrder(cosines=N), None, f"cosines must be fewer than .*, got {N} with"),
-        (TimeOrder(), np.arange(N) // 2, "at least four rows each, got one of 2"),
+        (TimeOrder(), np.arange(N) // 2, "at least four rows each, got a series of 2"),
         (TimeOrder(MONTH[1:]), None, r"design\.time must have an entry for each"),
     ],
 )

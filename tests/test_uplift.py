@@ -1,5 +1,6 @@
 """Uplift metrics against scikit-uplift, causalml, a bootstrap and known formulas."""
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
@@ -258,6 +259,21 @@ def test_no_variance_is_the_whole_range_with_a_warning(column, metric):
     assert (round(report[key], 12), low, high) == (0, -limit, limit)
 
 
+@pytest.mark.parametrize("low", [0.0005, 0.04])
+def test_propensities_are_in_the_header_and_warn_near_0(low):
+    y, score, treatment, propensity = trial(300)
+    propensity = propensity.clip(low + 0.1, 0.9)
+    propensity[0] = low
+    options = {"treatment": treatment, "propensity": propensity, "metrics": "auuc"}
+    warns = pytest.warns(SmallSampleWarning, match=r"propensities 0\.0005 .* \[\.05, ")
+    with warns if low < 0.01 else contextlib.nullcontext():
+        report = uplift_report(y, score, **options)
+    title = str(report).splitlines()[0]
+    assert title.endswith(
+        f"rows weighted by propensities {low} to {propensity.max():.3g}"
+    )
+
+
 def test_few_events_warn():
     y, score, treatment, _ = trial(300)
     y = np.arange(300) < 3
@@ -278,16 +294,19 @@ Y, SCORE, TREATMENT, _ = trial(60, levels=False)
             {"treatment": TREATMENT[:9]},
             "treatment must have an entry for each of the 60",
         ),
-        ({"propensity": 1.0}, "propensity must be above 0 and below 1, got 1"),
-        ({"propensity": TREATMENT * 0.5}, "propensity must be above 0 .* got 0"),
+        ({"propensity": 1.0}, r"propensity must be in \(0, 1\), got 1 to 1"),
+        ({"propensity": TREATMENT * 0.5}, "propensity must be in .* got 0 to 0.5"),
         ({"propensity": [0.5] * 9}, "propensity must have an entry for each of the 60"),
         ({"top": 1.2}, r"top must be above 0 and at most 1, got \[1.2\]"),
         ({"top": 0.0}, r"top must be above 0 and at most 1, got \[0.0\]"),
         ({"top": [0.1, 0.1]}, "top must differ"),
-        ({"top": 0.001}, "top must have both arms for uplift, got 0.001"),
+        (
+            {"top": 0.001},
+            "treated rows at the top and control rows at the top for uplift",
+        ),
         (
             {"top": 1, "metrics": "policy_gain"},
-            "top must have both arms for policy_gain",
+            "control rows below the top for policy_gain, got 1",
         ),
         ({"metrics": "quini"}, "did you mean 'qini'"),
         ({"metrics": []}, "metrics must hold at least one"),
@@ -302,6 +321,19 @@ def test_mistakes_are_named(options, match):
     given = {"y_true": Y, "y_score": SCORE, "treatment": TREATMENT} | options
     with pytest.raises((ValueError, TypeError, KeyError), match=match):
         uplift_report(**{"metrics": "uplift"} | given)
+
+
+@pytest.mark.parametrize("names", [{}, {"propensity": "p", "sample_weight": "w"}])
+def test_columns_of_a_frame(names):
+    y, score, treatment, propensity = trial(300)
+    frame = {"y": y, "A": score, "t": treatment, "p": propensity, "w": 1 + score**2}
+    columns = {option: frame[name] for option, name in names.items()}
+    expected = uplift_report(y, {"A": score}, treatment=treatment, **columns)
+    data = pd.DataFrame(frame)
+    found = uplift_report("y", "A", treatment="t", data=data, **names)
+    assert list(found) == list(expected)
+    assert_allclose(found.estimates, expected.estimates)
+    assert_allclose(errors(found), errors(expected))
 
 
 def test_rows_are_aligned():

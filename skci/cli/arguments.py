@@ -1,7 +1,8 @@
-"""Arguments of the commands, most of which are options of entry points.
+"""Command-line arguments, most of which are parameters of public functions.
 
-The name, the default, the choices and the help of such an argument come from the
-signature and the docstring of the function. The documented type selects its reader.
+The name, the default, the choices and the help of such an argument are read from the
+signature and the docstring of the function. The type in the docstring determines how
+the text of the argument is parsed.
 """
 
 import argparse
@@ -45,18 +46,18 @@ _FLAGS = {
     "confidence_level": "--level",
     "scorers": "--scorer",
 }
-"""Arguments whose names differ from the options."""
+"""Flags that differ from the name of the parameter."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser with one-line errors."""
+    """Argument parser that reports errors in one line."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False} | options)
         self.register("action", None, _Store)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse arguments; unknown arguments are an error."""
+        """Parse arguments, and exit with an error if there are unknown arguments."""
         self._arguments = sys.argv[1:] if args is None else [*args]
         self.stored: set[str] = set()
         namespace, unknown = super().parse_known_args(args, namespace)
@@ -70,7 +71,7 @@ class Parser(argparse.ArgumentParser):
         return namespace, unknown
 
     def _closest_option(self, arguments: Sequence[str]) -> str | None:
-        """Option that is closest to the first unknown option among the arguments."""
+        """Return the option most similar to the first unknown option."""
         actions = self._option_string_actions
         for text in arguments:
             option = text.partition("=")[0]
@@ -85,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         return None
 
     def error(self, message: str) -> NoReturn:
-        """Exit with a one-line error."""
+        """Exit with an error message in one line."""
         is_missing = "are required" in message
         if is_missing and (closest := self._closest_option(self._arguments)):
             message += f"; did you mean {closest}?"
@@ -93,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Store(argparse.Action):
-    """Store a value; merge the lists or mappings of a repeated option."""
+    """Store the value of an option; a repeated option extends its list or mapping."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
@@ -115,12 +116,15 @@ class _Store(argparse.Action):
 
 
 def decoded(text: str) -> str:
-    """Decode a name as UTF-8 in any locale."""
+    """Decode an argument as UTF-8, independently of the locale."""
     return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
 
 
 def names(text: str) -> list[str]:
-    """Parse names separated by commas; a name with a comma needs quotation marks."""
+    """Parse names separated by commas.
+
+    A name that contains a comma needs quotation marks.
+    """
     parsed = next(csv.reader([decoded(text)], skipinitialspace=True), [])
     if not all(parsed) or not parsed:
         raise argparse.ArgumentTypeError(f"must be names, as in a,b, got {text!r}")
@@ -135,25 +139,31 @@ def pair(text: str) -> tuple[str, ...]:
 
 
 def truth(text: str) -> str | list[str]:
-    """Parse the column of the truth, or the columns of an event and its time."""
+    """Parse the name of the column of the truth, or the names of event and time."""
     parsed = names(text)
     return parsed if len(parsed) > 1 else parsed[0]
 
 
 def columns(text: str) -> dict[str, str]:
-    """Parse columns by model name, which defaults to the name of the column."""
+    """Parse columns by model name, as in "new=column".
+
+    Without a model name, the model is named after the column.
+    """
     return {name: column or name for name, column in by_name(text).items()}
 
 
 def proxies(text: str) -> str | dict[str, str]:
-    """Parse columns by name, or "prediction"."""
+    """Parse columns by proxy name, or the word "prediction"."""
     return text if text == PREDICTION else columns(text)
 
 
 def by_name(
     text: str, split: Callable[..., tuple[str, str, str]] = str.partition
 ) -> dict[str, str]:
-    """Parse values by name; a name without a value has an empty value."""
+    """Parse values by name, as in "a=1,b=2".
+
+    If a name has no value, the value is an empty string.
+    """
     pairs = [split(entry, "=") for entry in names(text)]
     values = {name: value for name, _, value in pairs}
     if len(values) < len(pairs):
@@ -164,7 +174,10 @@ def by_name(
 def one_or_by_name(
     read: Callable[[str], Any], requirement: str
 ) -> Callable[[str], Any]:
-    """Make a parser of a value, or of values by name such as f1=.05,*=.1."""
+    """Return a parser of one value, or of values by name, as in "f1=.05,*=.1".
+
+    `read` parses a single value.
+    """
 
     def parse(text: str) -> Any:
         try:
@@ -190,26 +203,26 @@ method = one_or_by_name(str, "a method, or methods by metric")
 
 
 def scorers(text: str) -> list[str] | dict[str, str]:
-    """Parse a list of scorers (a,b), or the scorer of each task (task=a,...)."""
+    """Parse names of scorers (a,b), or the scorer of each task (task=a,...)."""
     return by_name(text) if "=" in text else names(text)
 
 
 def expected(text: str) -> Any:
-    """Parse an expected value, rates by name, or the cells tn,fp,fn,tp."""
+    """Parse an expected value, rates by name, or expected counts tn,fp,fn,tp."""
     if "," in text and "=" not in text:
         return tuple(np.reshape([*map(float, names(text))], (2, 2)).tolist())
     return number(text)
 
 
 def table(text: str) -> Path:
-    """Check the file name of a table of counts."""
+    """Check the extension of a file of saved counts."""
     if Path(text).suffix not in (".npz", ".json"):
         raise argparse.ArgumentTypeError(f"must end in .npz or .json, got {text!r}")
     return Path(text)
 
 
 def number_or_word(text: str) -> float | str:
-    """Parse a number, or a word instead of a number."""
+    """Parse a number; another word is returned unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -217,7 +230,7 @@ def number_or_word(text: str) -> float | str:
 
 
 def looks(text: str) -> list[int]:
-    """Read ascending numbers of rows, as 200,500,1000 or first:last:step."""
+    """Parse ascending numbers of rows, as in 200,500,1000 or first:last:step."""
     try:
         numbers = [*map(int, re.split("[,:]", text))]
         if ":" in text:
@@ -234,14 +247,14 @@ def looks(text: str) -> list[int]:
 
 
 def required(text: str) -> str:
-    """Check a required condition, such as "new - old accuracy >= -0.02"."""
+    """Check the form of a requirement, such as "new - old accuracy >= -0.02"."""
     if split_comparison(text) is None:
         raise argparse.ArgumentTypeError(f"must be {GRAMMAR}, got {text!r}")
     return text
 
 
 def failing(text: str) -> str:
-    """Convert a failing condition, such as "a accuracy < 0.9", to a requirement."""
+    """Convert a failure condition, such as "a accuracy < 0.9", to a requirement."""
     comparison = split_comparison(text)
     if comparison is None or " and " in text:
         message = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
@@ -271,7 +284,7 @@ _READERS = {
     "y_true": (truth, "COLUMN|EVENT,TIME"),
     "y_score": (columns, "[NAME=]COLUMN[:COLUMN...],..."),
 }
-"""Readers and metavariables of options whose type does not determine them."""
+"""Parser and placeholder for the help, by name of the parameter."""
 _READERS_OF_TYPES = {
     r"array-like.* mapping|mapping": (columns, "[NAME=]COLUMN,..."),
     r"array-like of shape": (decoded, "COLUMN"),
@@ -284,19 +297,22 @@ _READERS_OF_TYPES = {
     r"array-like|str or iterable|str, metric": (names, "NAME,..."),
     r"str": (decoded, "NAME"),
 }
-"""Readers and metavariables by a pattern for the start of the documented type."""
+"""Parser and placeholder, by a pattern for the type in the docstring."""
 
 Groups = Mapping[str, Sequence[tuple[Any, str]]]
-"""Options of functions by the title of their group, in the order of the help.
+"""Parameters that are arguments of a command, by the title of a section of the help.
 
-Names that end in ! are required, and names that end in +, * or ? are positional.
+Each section lists functions with the names of their parameters. A name with the suffix
+! is a required option. A name with the suffix +, * or ? is a positional argument.
 """
 
 
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
-    """Make the parser of commands, each with a summary, an example and options.
+    """Make the parser of all commands.
 
-    Its namespaces list the options of each function as `options`; see `options_for`.
+    Each command has a summary, an example and arguments by section of the help. The
+    result of parsing has the attribute `options`: the names of the parsed parameters of
+    each function. See `options_for`.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(
@@ -329,7 +345,10 @@ def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
 
 
 def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
-    """Add the argument for an option of a function; see `Groups` for its mark."""
+    """Add a command-line argument for a parameter of a function.
+
+    `mark` is the suffix of the name, which is explained at `Groups`.
+    """
     kind, text = described(function, name)
     default = signature(function).parameters[name].default
     keywords: dict[str, Any] = {}
@@ -355,12 +374,12 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
 
 
 def flag_of(name: str) -> str:
-    """Command-line flag of an option."""
+    """Return the command-line flag of a parameter."""
     return _FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
 def options_for(arguments: argparse.Namespace, *functions: Any) -> dict[str, Any]:
-    """Options of `functions` that the arguments set, by name."""
+    """Return the parameters of `functions` that are set on the command line."""
     options = (name for x in functions for name in arguments.options.get(x, ()))
     values = {name: getattr(arguments, name) for name in options}
     return {name: value for name, value in values.items() if value is not None}

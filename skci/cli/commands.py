@@ -1,4 +1,4 @@
-"""Commands of the shell, and the options of functions that they accept."""
+"""Commands of the command line, and their arguments."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from skci.votes import votes_report
 
 
 def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
-    """Report on metrics of models in files.
+    """Report on the metrics of models, from files of predictions.
 
     Parameters
     ----------
     stop : list of int
-        Look after these numbers of rows, and stop reading once every condition of
-        --require, or of --fail-if, is shown or refuted.
+        Numbers of rows at which the conditions of --require, or of --fail-if, are
+        evaluated; reading stops as soon as all conditions are shown or refuted.
     """
     if stop is not None:
         gate = sequential_rows(arguments, stop)
@@ -51,7 +51,7 @@ def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
 
 
 def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
-    """Report on several saved tables together.
+    """Report on the union of several saved tables.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 
 
 def compare(arguments: Namespace) -> int:
-    """Compare models in files by paired differences."""
+    """Report on paired differences between models, from files of predictions."""
     report, rows = report_rows(arguments)
     differences = report.differences(**options_for(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
 
 def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
-    """Report on grades in logs, rank the models, and compare them.
+    """Report on grades in logs, rank the models and compare the models.
 
     Parameters
     ----------
     lower_is_better : str or iterable of str, optional
-        Scorers whose lower grades are better.
+        Scorers for which lower grades are better.
     """
     options = options_for(arguments, read)
     rows = read(_named_logs(options.pop("paths")), **options)
@@ -98,7 +98,7 @@ def grades(arguments: Namespace, *, lower_is_better: Sequence[str] = ()) -> int:
 
 
 def _named_logs(texts: list[str]) -> Any:
-    """Paths of logs, by model if they have names."""
+    """Return the paths of logs, or a mapping of models to paths."""
     by_model: dict[str, list[str]] = {}
     for text in texts:
         name, sign, path = text.partition("=")
@@ -111,7 +111,7 @@ def _named_logs(texts: list[str]) -> Any:
 
 
 def votes(arguments: Namespace) -> int:
-    """Report on strengths of models in votes, rank the models, and compare them."""
+    """Report on the strengths of models in votes, rank and compare the models."""
     options: dict[str, Any] = _ARENA_COLUMNS | options_for(arguments, votes_report)
     read = batches(options, **options_for(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))
@@ -119,7 +119,7 @@ def votes(arguments: Namespace) -> int:
 
 
 def rankings(arguments: Namespace) -> int:
-    """Report on metrics of TREC runs over queries, and compare the runs."""
+    """Report on metrics of TREC runs, and compare the runs."""
     options = options_for(arguments, joint_report)
     report = joint_report(**trec(**options_for(arguments, trec)), **options)
     return _show(arguments, {"report": report})
@@ -134,7 +134,7 @@ def _show(
     *,
     differences: bool | None = None,
 ) -> int:
-    """Show reports, and differences if requested or if an option of them is set.
+    """Show reports, and differences between models if an option requests them.
 
     Parameters
     ----------
@@ -150,13 +150,13 @@ def _show(
 
 
 def plan(arguments: Namespace) -> int:
-    """Print the number of rows for a given width or power."""
+    """Print the number of rows for a required interval width or power."""
     print(_pilot(arguments) if arguments.files else _without_pilot(arguments))
     return 0
 
 
 def _pilot(arguments: Namespace) -> int:
-    """Number of rows, planned from a pilot."""
+    """Return the number of rows, estimated from a pilot sample."""
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(
@@ -186,19 +186,20 @@ def _without_pilot(arguments: Namespace) -> int:
 
 
 def metrics(arguments: Namespace, *, word: str | None = None) -> int:
-    """Print an explanation of the metrics.
+    """Print the names and explanations of metrics.
 
     Parameters
     ----------
     word : str, optional
-        Start of a word in the names or explanations of the listed metrics.
+        List only metrics whose name or explanation has a word that starts with this
+        text.
     """
     print(metric_list(word, terminal_width() or 79))
     return 0
 
 
 _ARENA_COLUMNS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
-"""Default columns of votes, as in arenas."""
+"""Default names of the columns of votes, as in the data of chatbot arenas."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
     (batches, "files+"),
@@ -314,4 +315,4 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         {"the metrics": [(metrics, "word?")]},
     ),
 }
-"""Summary, example and options (by the title of their group) of each command."""
+"""Summary, example and arguments of each command."""

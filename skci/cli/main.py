@@ -1,4 +1,4 @@
-"""Entry point that runs a command and reports errors in one line."""
+"""Entry point of the command line, which reports errors in one line."""
 
 import io
 import os
@@ -18,12 +18,12 @@ _ERRORS = OSError, ImportError, KeyError, MemoryError, TypeError, ValueError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command of the command line.
 
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments; default to the arguments of the process.
+        Command-line arguments. Defaults to the arguments of the process.
 
     Returns
     -------
@@ -48,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             status, problem = _INTERRUPTED, "interrupted"
         except BrokenPipeError:
-            # The reader is gone; keep the flush at exit from failing as well.
+            # The process that reads the output has ended. Prevent a second error when
+            # the output is flushed at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE
         except _ERRORS as error:
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_paths(arguments: Namespace) -> None:
-    """Check that all files that are read or written are different."""
+    """Check that no path is used for two of the files that are read or written."""
     options = vars(arguments)
     paths = [*options.get("files", []), *options.get("tables", [])]
     paths += [options[name] for name in ("out", "html", "save") if options.get(name)]
@@ -72,7 +73,7 @@ def _check_paths(arguments: Namespace) -> None:
 
 
 def _in_a_line(error: Exception) -> str:
-    """Message of an error in one line."""
+    """Return the message of an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         names = [str(name) for name in (error.filename,) if name is not None]
         text = ": ".join([*names, error.strerror])

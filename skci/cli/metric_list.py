@@ -1,4 +1,4 @@
-"""List of metrics, with explanation, input and range."""
+"""List of metrics, with explanation, required input and range."""
 
 import re
 import textwrap
@@ -24,10 +24,11 @@ _SYMBOLS = {r"\hat y": "y_pred", r"\cdot": "*", r"\ne": "!=", "{": "(", "}": ")"
 
 
 def metric_list(word: str | None, width: int) -> str:
-    """List all metrics, or the metrics that match a word, in lines of `width`.
+    """Return a list of all metrics, or of the metrics that match a word.
 
-    Metrics with this name come first. An unsupported name gives the reason; a word
-    without a match raises a ValueError.
+    A metric with this name is listed first. If the word is the name of an unsupported
+    metric, the list starts with the reason. If nothing matches, a ValueError is raised.
+    `width` is the maximum length of a line.
     """
     query = _spaced(word or "")
     pattern = re.compile(rf"\b{re.escape(query)}")
@@ -50,12 +51,12 @@ def _names(name: str) -> list[str]:
 
 
 def _spaced(text: str) -> str:
-    """Lower-case text with spaces between the words of names."""
+    """Return text in lower case, with spaces instead of underscores."""
     return text.lower().replace("_", " ")
 
 
 def _entry(name: str, metric: MetricCI, width: int) -> str:
-    """Entry of a metric: names, explanation, range and input."""
+    """Return the entry of a metric: names, explanation, range and input."""
     also = synonyms(name)
     title = name + f" ({', '.join(also)})" * bool(also)
     direction = "higher is better" if metric.greater_is_better else "lower is better"
@@ -74,7 +75,7 @@ def _entry(name: str, metric: MetricCI, width: int) -> str:
 
 
 def _explanation(metric: MetricCI) -> str:
-    """First line of the docstring of a metric, with formulas as plain text."""
+    """Return the summary of the docstring of a metric, with formulas as plain text."""
     line = str(type(metric).__doc__).splitlines()[0].removesuffix(" Lower is better.")
     return _FORMULA.sub(lambda formula: _plain(formula[1]), _CITATION.sub("", line))
 

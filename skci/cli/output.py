@@ -1,4 +1,4 @@
-"""Output of reports in several formats, on standard output or to a file."""
+"""Output of reports in several formats, to standard output or to a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
     *("verdict", "unmet", "n_used", "n_planned"),
 )
-"""Attributes of a whole report; each kind of report has some."""
+"""Attributes of a report in JSON. A report may have only some of them."""
 
 _HEADINGS = {
     "tasks": "Estimates by task",
@@ -37,31 +37,35 @@ _HEADINGS = {
     "ranks of tasks": "Ranks by task",
     "fail_if": "Conditions to fail",
 }
-"""Headings of sections of the HTML page that differ from the report name."""
+"""Headings of sections of the HTML page, if they differ from the report name."""
 _STATUS = {"shown": 0, "open": 3, "refuted": 1}
-"""Exit status by verdict."""
+"""Exit status for each verdict on a requirement."""
 _FAILING = {"requirements": ("open", "refuted"), "fail_if": ("refuted",)}
-"""Failing verdicts by option."""
+"""Verdicts that fail, for requirements and for failure conditions."""
 
 
 class Output(NamedTuple):
     """Output of a command, with a method for each format."""
 
     reports: dict[str, TabularReport[Any]]
-    """Reports shown together, by name, such as "differences"."""
+    """Reports by name, such as "differences"."""
     gates: dict[str, RequirementReport]
-    """Verdicts on requirements, by the option that set them."""
+    """Verdicts on the conditions of --require ("requirements") and --fail-if."""
     call: str
-    """Complete command."""
+    """Complete command, as typed."""
     wide: bool
-    """Whether tables for readers have one column per metric."""
+    """Whether tables have one column per metric, as in a paper."""
     width: int | None
-    """Width of text; None for unlimited lines."""
+    """Maximum length of a line of text, or None."""
 
     def _tables(self, *, bold: bool = True) -> list[Grid]:
-        """Tables for readers; if `bold`, wide tables have the best in bold."""
+        """Return the tables of all reports.
+
+        If `bold`, the models that may be the best are bold in tables with a column per
+        metric.
+        """
         return [
-            report._grid(wide=True, bold=bold)
+            report._wide_grid(bold)
             if self.wide and isinstance(report, Report)
             else report._grid()
             for report in self.reports.values()
@@ -98,7 +102,7 @@ class Output(NamedTuple):
         return "\n\n".join(table.to_latex() for table in [*self._tables(), *gates])
 
     def html(self) -> str:
-        """Return an HTML page of the first report, with sections of the others."""
+        """Return an HTML page of the first report; other reports are sections."""
         first: Any
         (_, first), *further = (self.reports | self.gates).items()
         sections = {_HEADINGS.get(name, name.capitalize()): x for name, x in further}
@@ -132,12 +136,12 @@ class Output(NamedTuple):
 
 
 def terminal_width() -> int | None:
-    """Width of the output terminal, at least 20; None if output is no terminal."""
+    """Return the width of the terminal, at least 20, or None without a terminal."""
     return max(20, shutil.get_terminal_size().columns) if sys.stdout.isatty() else None
 
 
 def _table(report: TabularReport[Any]) -> list[tuple[Any, ...]]:
-    """Header and rows of a report."""
+    """Return the header and the rows of a report."""
     columns = report.to_dict()
     return [tuple(columns), *zip(*columns.values(), strict=True)]
 
@@ -163,39 +167,40 @@ def finish(
     require: Sequence[str] = (),
     save: Path | None = None,
 ) -> int:
-    """Save the table, evaluate the requirements, and write the reports.
+    """Save counts, evaluate the requirements and write the reports.
 
     Parameters
     ----------
     command, call : str
-        Name of the command, and the complete command.
+        Name of the command, and the complete command as typed.
     reports : dict of str to Report
-        Reports by name; `require` and `fail_if` apply to the first.
+        Reports by name. `require` and `fail_if` refer to the first report.
     rows : JointAccumulator, optional
-        Accumulated rows, which can be saved.
+        Accumulated counts, which can be saved.
     gate : SequentialReport, optional
-        Verdicts on the requirements where they were judged at several looks.
+        Verdicts on the requirements, if they were evaluated at several numbers of rows.
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
-        Format; defaults to the format of the suffix of --out, or to text.
+        Format of the output, by default determined by the suffix of --out, or text.
     style : {"interval", "pm"}, default="interval"
-        Style of tables for readers; pm shows estimates ± half widths.
+        Style of intervals in tables; pm shows the estimate ± half the width.
     wide : bool
-        Show one column per metric in tables for readers, as for a paper; in Markdown
-        and LaTeX with the models that may be the best in bold.
+        Show one column per metric, as in a paper; in Markdown and LaTeX, the models
+        that may be the best are bold.
     out : path
-        File to write after all computations.
+        Write the output to this file, after all computations.
     html : path
         Also write an HTML page to this file.
     fail_if : list of str
-        Failure condition in the form of --require, with < or >: exit with 1 if the
-        interval lies where the condition is true, else with 0; may be repeated.
+        Failure condition in the form of --require, with < or >. Exit status 1 if the
+        whole interval satisfies the condition, else 0. May be repeated.
     require : list of str
-        Condition such as 'f1 >= 0.9' for all models, 'a f1 >= 0.9' for one, or
-        'f1: a >= b - 0.02' for two, where the only metric may be omitted: exit with 0
-        if the interval lies where the condition is true, with 1 if it lies where the
-        condition is false, else with 3; may be repeated.
+        Requirement such as 'f1 >= 0.9' for all models, 'a f1 >= 0.9' for model a, or
+        'f1: a >= b - 0.02' for models a and b; a single metric need not be named. Exit
+        status 0 if the whole interval satisfies the requirement, 1 if no value in the
+        interval satisfies it, else 3. May be repeated.
     save : path
-        Save the counts of outcomes, without rows, as .npz or .json.
+        Save the counts of outcomes (no single rows) to a file that ends in .npz or
+        .json.
 
     Returns
     -------
@@ -228,7 +233,10 @@ def finish(
 
 
 def _write(output: Output, name: str | None, path: Path | None) -> None:
-    """Write an output in a format, atomically to a file or to standard output."""
+    """Write an output to a file (atomically) or to standard output.
+
+    The format is `name`, or is determined by the extension of the file.
+    """
     suffix = ".txt" if path is None else path.suffix.lower()
     name = name or _FORMATS.get(suffix)
     if name is None:

@@ -1,4 +1,4 @@
-"""Reports on the rows of the files that the arguments name."""
+"""Reports on the rows of files, as requested on the command line."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from skci.sequential import sequential_report
 
 _NEED_ALL_ROWS = "label_probability", "strata", "crossed", "time"
 _REFUSED = "labels", "score_bins", "moments", "save"
-"""Options that are refused with an option that needs all rows."""
+"""Options that cannot be combined with an option that needs all rows."""
 _TEXT = "by", "groups", "query", "strata", "crossed", "first", "second", "outcome"
 _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
-    """Options of an accumulator that the arguments set."""
+    """Return the parameters of the accumulator that are set on the command line."""
     options = options_for(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
     for name in {"labels", "pos_label", "abstain"} & options.keys():
@@ -42,14 +42,17 @@ def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
 
 
 def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | None]:
-    """Report on the rows of the files, accumulated unless an option needs all rows."""
+    """Report on the rows of the files.
+
+    Rows are accumulated in batches, unless an option needs all rows in memory.
+    """
     if any(getattr(arguments, name) for name in _NEED_ALL_ROWS):
         return _report_all_rows(arguments), None
     return accumulate(arguments)
 
 
 def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
-    """Evaluate the requirements at several looks at the rows of the files."""
+    """Evaluate the requirements at several numbers of rows."""
     for name in (*_NEED_ALL_ROWS, "save"):
         if getattr(arguments, name):
             raise ValueError(f"{flag_of(name)} must not be given with --stop")
@@ -67,9 +70,10 @@ def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialRep
 
 
 def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
-    """Accumulate the rows of the files in batches, and report on them.
+    """Accumulate the rows of the files in batches, and report on all rows.
 
-    Without metrics, all batches are read first, and the usual metrics are chosen.
+    If no metrics are passed, all batches are read first, and the usual metrics for the
+    data are chosen.
     """
     columns, options = _columns(arguments), options_of_metrics(arguments)
     read: Iterable[Any] = batches(columns, **options_for(arguments, batches))
@@ -93,7 +97,10 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
 
 
 def _report_all_rows(arguments: Namespace) -> JointReport:
-    """Report on rows with label probabilities or a design, all in memory."""
+    """Report on rows that must all be in memory.
+
+    This is necessary for label probabilities and for designs.
+    """
     for name in _REFUSED:
         if getattr(arguments, name):
             needs = [flag_of(x) for x in _NEED_ALL_ROWS if getattr(arguments, x)]
@@ -113,7 +120,7 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
 
 
 def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Columns of all rows of the batches."""
+    """Return columns with the rows of all batches."""
     columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
     for _, _, batch in read:
         for column, collected in columns.items():
@@ -128,16 +135,16 @@ def design_of(
     crossed: tuple[str, str] | None = None,
     time: str | None = None,
 ) -> Any:
-    """Return the design whose columns are named, or None.
+    """Return the sampling design for the columns that are named, or None.
 
     Parameters
     ----------
     strata : array-like of shape (n_samples,)
-        Strata; a fixed number of rows was drawn from each.
+        Strata, from each of which a fixed number of rows was drawn.
     crossed : pair of array-like
         Two crossed factors, such as items and users.
     time : array-like of shape (n_samples,)
-        Times, or other values that order the rows; --groups are then the series.
+        Times, or other values that order the rows; --groups then identifies the series.
     """
     columns = {"strata": strata, "crossed": crossed, "time": time}
     first, *further = [name for name, x in columns.items() if x] or [""]
@@ -154,7 +161,7 @@ def design_of(
 
 
 def _columns(arguments: Namespace) -> dict[str, Any]:
-    """Options of the rows: names of columns, and `missing`."""
+    """Return the names of columns, and the option `missing`, from the arguments."""
     options = options_for(arguments, JointAccumulator.update)
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     for name, metric in metrics.items():
@@ -178,7 +185,10 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
 
 
 def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
-    """Names of the columns in options, or in `only` some options."""
+    """Return the names of the columns in options.
+
+    `only` restricts the result to the options with these names.
+    """
     listed = [
         value
         for name, value in options.items()
@@ -196,22 +206,22 @@ def batches(
     text: bool = False,
     batch_rows: int | None = None,
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield path, number of earlier rows, and columns of each batch of rows.
+    """Yield batches of rows: path, number of earlier rows, and columns.
 
     Parameters
     ----------
     names : mapping
-        Names of columns by the parameter that reads them.
+        Names of columns, by the parameter for which they are read.
     files : list of path
-        CSV with a header (.csv, .tsv), Parquet, Arrow, or JSON by line or in an array;
-        - is CSV from standard input; the rows of several files are pooled.
+        CSV with a header (.csv, .tsv), Parquet, Arrow, JSON lines or a JSON array; -
+        reads CSV from standard input. The rows of several files are pooled.
     delimiter : str, optional
         Delimiter of CSV files, by default a comma, or a tab in .tsv.
     text : bool, default=False
-        Treat labels as text even if they look like numbers; in CSV files only empty
-        cells are missing, not NA, N/A, nan or null.
+        Treat labels as text, even if they look like numbers. In CSV files, only empty
+        cells are then missing values; NA, N/A, nan and null are text.
     batch_rows : int, optional
-        Largest number of rows of a batch.
+        Maximum number of rows in a batch.
     """
     columns = _leaves(names)
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
@@ -238,7 +248,7 @@ def batches(
 
 
 def _total(file: LogFile) -> str:
-    """Total number of lines as text, if progress is shown and rows are lines."""
+    """Return the number of lines as text, if progress is shown and rows are lines."""
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
     if not (is_watched() and has_lines and file.path.is_file()):
         return ""
@@ -247,7 +257,7 @@ def _total(file: LogFile) -> str:
 
 
 def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
-    """Yield the values of the columns in each row of a JSON file."""
+    """Yield the values of columns in each row of a JSON file."""
     for record, line in file.records():
         yield [file.field(record, column, line) for column in columns]
 
@@ -259,7 +269,10 @@ def _add(
     path: str,
     n_before: int,
 ) -> None:
-    """Add a batch; an error names the first row that causes the error of the batch."""
+    """Add a batch to the accumulator.
+
+    An error names the first row that causes the error.
+    """
 
     def refusal(start: int, stop: int) -> str:
         try:

@@ -19,11 +19,13 @@ from skci._validation import (
     WIDE_INTEGERS,
     NamedArray,
     as_array,
+    as_pairs,
     check_distinct,
     column_names,
     join_names,
     missing_hint,
     named_values,
+    near_hint,
 )
 from skci.data.row_options import (
     RowOptions,
@@ -227,6 +229,16 @@ class Frame:
                 )
 
 
+def columns_of_data(
+    data: Any, columns: dict[str, Any], rows: RowOptions, missing: Collection[str] = ()
+) -> tuple[dict[str, Any], RowOptions]:
+    """Read columns row by row, and the columns of the options, if there is `data`."""
+    if data is None:
+        return columns, rows
+    read = Frame(data, columns | rows.columns).read({"numbers"}, rows, missing)
+    return {name: read.pop(name) for name in columns}, rows.with_columns(read)
+
+
 def check_constant(
     column: Array,
     parameter: str,
@@ -255,11 +267,7 @@ def _parsed(parameter: str, value: Any) -> Any:
     if value is None or (isinstance(value, str) and not is_named):
         return value
     if is_named:
-        if isinstance(value, str):
-            value = [value]
-        if isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
-            value = [(name, name) for name in value]
-        return named_values(value, parameter)
+        return named_values(as_pairs(value), parameter)
     if parameter == "y_true" and isinstance(value, list | tuple):
         check_distinct(value, parameter, "columns")
         return list(value)
@@ -288,6 +296,7 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
         has = shown_names(columns)
         raise ValueError(
             f"{parameter} must name a column of data, which has {has}, got {column!r}"
+            f"{near_hint(column, columns)}"
         )
 
 

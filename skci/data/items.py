@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -256,7 +256,7 @@ class GradedSamples:
     @property
     def _columns(self) -> list[tuple[str, str]]:
         """Model and scorer of each column of grades."""
-        return [(model, scorer) for model in self.models for scorer in self.scorers]
+        return [*product(self.models, self.scorers)]
 
     def check_range(self, bounds: Sequence[tuple[float, float]]) -> None:
         """Check that grades are within the bounds of their scorer."""
@@ -281,26 +281,22 @@ class GradedSamples:
         `bounds` are the bounds of the grades of each scorer.
         """
         self.check_range(bounds)
-        columns = self._columns
+        value = np.nan if isinstance(missing_grades, str) else missing_grades
+        for low, high in bounds:
+            if value < low or value > high:
+                raise ValueError(
+                    "missing_grades must be within the bounds of grades, "
+                    f"{low:g} to {high:g}, got {missing_grades}"
+                )
         means, n_samples, squares = self._moments
-        are_grades = [not scorer.startswith(_SIZES) for _, scorer in columns]
-        selected, missing = self._without_missing(
-            n_samples > 0, are_grades, missing_grades
-        )
-        if isinstance(missing_grades, str):
-            means[n_samples == 0] = np.nan
-        else:
-            for low, high in bounds:
-                if not low <= missing_grades <= high:
-                    raise ValueError(
-                        "missing_grades must be within the bounds of grades, "
-                        f"{low:g} to {high:g}, got {missing_grades}"
-                    )
-            means[n_samples == 0] = missing_grades
-            n_samples = np.maximum(n_samples, 1)
-        rows = self.rows
-        if not selected.all():
-            rows = replace(rows, counts=selected.astype(np.int64))
+        rows, missing, is_missing = self.rows, "", n_samples == 0
+        if is_missing.any():
+            selected, missing = self._without_missing(~is_missing, missing_grades)
+            means[is_missing] = value
+            if not np.isnan(value):
+                n_samples[is_missing] = 1
+            if not selected.all():
+                rows = replace(rows, counts=selected.astype(np.int64))
         checked = rows.read(self.n_items, _GRADES, self.alignment.check)
         selected_means = means[:, checked.kept]
         by_model = selected_means.reshape(len(self.models), len(self.scorers), -1)
@@ -308,19 +304,17 @@ class GradedSamples:
         sample = checked.sample_without_labels(numbers=numbers)
         return Items(
             sample,
-            columns,
+            self._columns,
             n_samples[:, checked.kept],
             squares[:, checked.kept],
             missing,
         )
 
     def _without_missing(
-        self, has_grade: Array, columns: list[bool], missing_grades: str | float
+        self, has_grade: Array, missing_grades: str | float
     ) -> tuple[Array, str]:
-        """Mask of the items to keep, (n,), and a description of missing grades.
-
-        `columns` is a mask of the columns that contain grades instead of sizes.
-        """
+        """Mask of the items to keep, (n,), and a description of missing grades."""
+        columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
         has_grade = has_grade[columns]
         n_missing, n = (~has_grade).sum(), self.n_items
         everywhere: Array = has_grade.min(axis=0)

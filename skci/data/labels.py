@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import product
 from numbers import Real
 from typing import Any
 
@@ -32,7 +33,7 @@ A_MATRIX = "a confusion matrix, whose second row and column are the positive lab
 """Data for which no positive label can be chosen."""
 _LABEL_TYPES = (str, Real, np.bool_)
 _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
-_BLOCK = 1 << 12  # rows searched for another label at a time
+_BLOCK = 1 << 12  # rows searched for another label before all rows
 _CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
 _DENSE_COLUMNS = 16
 """Maximum number of columns whose outcomes are counted in a table.
@@ -140,17 +141,11 @@ def guess_two_labels(
                 plain = bool(np.isfinite(value) and value == positive)
         if not plain:
             return None
-        if negative is None and column[0] != positive:
-            negative = column[0]
-    blocks = (
-        column[start : start + _BLOCK]
-        for column in columns
-        for start in range(0, len(column), _BLOCK)
-    )
-    while negative is None and (block := next(blocks, None)) is not None:
-        differs = block != positive
-        if differs.any():
-            negative = block[differs.argmax()]
+    for n_first, column in product((1, _BLOCK, None), columns):
+        if negative is None:
+            differs = column[:n_first] != positive
+            if differs.any():
+                negative = column[differs.argmax()]
     if negative is None:
         return None, positive
     is_plain = is_text or (math.isfinite(negative) and negative == int(negative))
@@ -208,7 +203,7 @@ def order_labels(labels: list[Any], pos_label: Any, optional: bool) -> list[Any]
 
 def check_pos_label(pos_label: Any, classes: Sequence[Any]) -> int:
     """Return the code of the positive label."""
-    positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
+    positive = label_or_1(pos_label)
     if positive in classes:
         return classes.index(positive)
     if None in classes and isinstance(classes[-1], str) == isinstance(positive, str):

@@ -17,7 +17,7 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.frames import Frame
+from skci.data.frames import columns_of_data
 from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, check_present, parameter_name
 from skci.data.sample import Sample, Subgroups
@@ -163,12 +163,8 @@ def read_columns(
     by_prediction = isinstance(proxy, str) and proxy == PREDICTION
     if by_prediction:
         columns["proxy"] = None
-    if data is not None:
-        frame = Frame(data, columns | rows.columns)
-        read = frame.read({"numbers"}, rows, missing=["y_true"])
-        columns = {name: read.pop(name) for name in columns}
-        rows = rows.with_columns(read)
-    elif isinstance(columns["proxy"], str):
+    columns, rows = columns_of_data(data, columns, rows, missing=["y_true"])
+    if isinstance(columns["proxy"], str):
         raise TypeError(
             f"proxy must be an array, or {PREDICTION!r} if labelling depends only on "
             f"the prediction, got {proxy!r}; to name columns of a data frame, pass it "

@@ -20,7 +20,7 @@ from skci._validation import (
     label_order,
     named_columns,
 )
-from skci.data.frames import Frame
+from skci.data.frames import columns_of_data
 from skci.data.labels import (
     NUMBERS_HINT,
     check_indicators,
@@ -86,13 +86,25 @@ def read_scores(
         pos_label=pos_label,
         truths=frozenset({truth}),
     )
-    if data is not None:
-        frame = Frame(data, {"y_true": y_true, "y_score": y_score, **rows.columns})
-        columns = frame.read({"numbers"}, rows)  # row by row
-        y_true, y_score = columns.pop("y_true"), columns.pop("y_score")
-        rows = rows.with_columns(columns)
-    reader = Reader.open(requirements, y_true, rows)
-    return reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
+    columns = {"y_true": y_true, "y_score": y_score}
+    return read_scored_rows(requirements, columns, rows, data)[0]
+
+
+def read_scored_rows(
+    requirements: RequiredData, columns: dict[str, Any], rows: RowOptions, data: Any
+) -> tuple[Sample, dict[str, Array]]:
+    """Read "y_true" and "y_score", and numbers of rows from the other columns."""
+    columns, rows = columns_of_data(data, columns, rows)
+    reader = Reader.open(requirements, columns.pop("y_true"), rows)
+    scores = named_columns(columns.pop("y_score"), "y_score", DEFAULT_MODEL)
+    sample = reader.sample(y_score=scores)
+    numbers = {}
+    for name, values in columns.items():
+        reader.alignment.check(name, values, ["index"])
+        column = as_numbers(values, name)
+        check_length(column, len(reader.y), name, reader.truth)
+        numbers[name] = column[reader.rows.kept]
+    return sample, numbers
 
 
 def check_both_labels(sample: Sample) -> None:
@@ -238,7 +250,7 @@ class Reader:
         distinct outcomes.
         """
         y_pred, y_score = y_pred or {}, y_score or {}
-        if y_score:
+        if len(y_score) > 1:
             y_score = self._of_one_model(y_score, y_pred)
         if y_score and DEFAULT_MODEL in y_pred and self.wanted.kinds != {"scores"}:
             check_same_models([DEFAULT_MODEL], y_score)
@@ -247,7 +259,7 @@ class Reader:
                 name = parameter_name(model, parameter)
                 axes = ["index"] if parameter == "y_score" else ["index", "columns"]
                 self.alignment.check(name, values, axes)
-                if name == parameter:
+                if name == parameter and getattr(values, "ndim", None) != 1:
                     self._check_one_model(parameter, values)
         read: dict[str, Any] = {}
         if self.items is not None:
@@ -322,6 +334,8 @@ class Reader:
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
     ) -> Any:
         """Indices that sort columns of scores into the order of the classes."""
+        if column_names(values) is None:
+            return slice(None)
         known_classes = [label for label in classes if label is not None]
         order = label_order(values, known_classes, name, positive)
         if order is not None:
@@ -416,9 +430,8 @@ class Reader:
         if not count:
             return self.rows.sample(result, vocabulary, [*models], by_rows)
         codes, counts = result
-        counted_rows = Rows(counts)
-        design = IndependentRows(counted_rows.n_samples)
-        return Sample(counted_rows, design, vocabulary, codes, tuple(models))
+        design = IndependentRows(len(self.y))
+        return Sample(Rows(counts), design, vocabulary, codes, tuple(models))
 
     def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
         """Order the labels of some columns and other labels, which need not occur."""

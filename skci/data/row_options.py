@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from skci._validation import (
     is_null,
     join_names,
     named_columns,
+    near_hint,
 )
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
@@ -98,12 +98,11 @@ class RowOptions:
         names = () if is_class else getattr(self.design, "columns", None) or ()
         for name in names:
             if _lacks(self.design, name):
-                near = difflib.get_close_matches(str(name), dir(self.design), 1)
-                hint = f"; did you mean {near[0]!r}?" if near else ""
                 class_name = type(self.design).__name__
                 raise ValueError(
                     f"columns of design {class_name} must be a tuple of names of its "
-                    f"attributes, got {names!r} with {name!r}{hint}"
+                    f"attributes, got {names!r} with {name!r}"
+                    f"{near_hint(name, dir(self.design))}"
                 )
         return {f"design.{name}": name for name in names}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -64,7 +65,8 @@ def as_column(
 ) -> Array:
     """Array of labels with one dimension; `several` is the hint for several columns."""
     requirement = "a one-dimensional array of labels"
-    check_no_tags(values, name)
+    if not isinstance(values, np.ndarray):
+        check_no_tags(values, name)
     column = as_array(values, name, requirement)
     if column.ndim != 1:
         column = flat(column)
@@ -89,8 +91,6 @@ def as_column(
 
 def check_no_tags(values: Any, name: str) -> None:
     """Check that no row has tags: a list of texts, or a set."""
-    if isinstance(values, np.ndarray):
-        return
     first = values[0] if isinstance(values, list | tuple) and values else None
     if hasattr(values, "to_numpy") and len(getattr(values, "shape", ())) == 1:
         first = next(iter(values), None)  # first row of a series
@@ -382,11 +382,11 @@ def check_probabilities(
     return scores
 
 
+@dataclass(eq=False)
 class Alignment:
     """Row and column labels of pandas objects, which must agree by position."""
 
-    def __init__(self) -> None:
-        self._checked: list[tuple[str, str, Any]] = []
+    _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 
     def check(
         self, name: str, values: Any, axes: Sequence[str] = ("index", "columns")

@@ -307,33 +307,28 @@ class Sample:
         n_targets = len(self.vocabulary.targets)
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
-    def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
-        """Map from labels to the four cells of one label against all other labels."""
-        return _common_cell_map("one-vs-rest", *self._labels_of(model, target), code)
+    def cell_map(
+        self, kind: str, model: str, code: int = 1, target: int = 0
+    ) -> CellMap:
+        """Map from labels to cells, shared by all measures.
 
-    def correctness(self, model: str) -> CellMap:
-        """Map from labels to the cells tp (right) and fp (wrong)."""
-        return self._map("correctness", model)
-
-    def label_pairs(self, model: str) -> CellMap:
-        """Map from labels to pairs of true and predicted labels that occur."""
-        return self._map("pairs", model)
-
-    def rejection(self, model: str) -> CellMap:
-        """Map from labels to the cells fp (answered) and tp (no answer)."""
-        return self._map("rejection", model)
-
-    def _map(self, kind: str, model: str) -> CellMap:
-        """Map for the truth and a model, shared by all measures."""
-        if (kind, model) not in self._maps:
-            self._maps[kind, model] = _cell_map(kind, *self._labels_of(model))
-        return self._maps[kind, model]
-
-    def _labels_of(self, model: str, target: int = 0) -> tuple[Any, ...]:
-        """Arguments of a cell map: columns of a model, and the labels that occur."""
-        n_labels, abstains = len(self.vocabulary.labels), self.vocabulary.abstains
-        observed_codes = self.observed_codes.tobytes()
-        return self.columns(model, target), observed_codes, n_labels, abstains
+        The kinds are "one-vs-rest" (the four cells of the label with a code against all
+        other labels), "correctness" (tp is right and fp is wrong), "pairs" (pairs of
+        true and predicted labels that occur) and "rejection" (tp is no answer and fp is
+        an answer).
+        """
+        key = kind, model, code, target
+        if key not in self._maps:
+            make = _common_cell_map if kind == "one-vs-rest" else _cell_map
+            self._maps[key] = make(
+                kind,
+                self.columns(model, target),
+                self.observed_codes.tobytes(),
+                len(self.vocabulary.labels),
+                self.vocabulary.abstains,
+                code,
+            )
+        return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, shared by all measures with the same map."""

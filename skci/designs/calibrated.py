@@ -8,24 +8,33 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import scale
 
-from skci._arrays import EPS, Array
+from skci._arrays import Array
+from skci._options import short_repr
 from skci._validation import (
     as_numbers,
+    as_pairs,
+    first_names,
     join_names,
     named_columns,
+    near_hint,
+)
+from skci.inference.designs.calibration import (
+    raked_weights,
+    reasons_of_overlap,
+    reasons_of_weights,
+    regression_weights,
 )
 from skci.inference.designs.design import Component
 
-_TOLERANCE = 1e-9  # for the means of the calibrated sample
+_MAX_SHOWN = 5  # names in a message
 
 
 class Calibrated:
-    r"""Rows weighted to a target population.
+    r"""Rows of a test set, weighted to represent a target population.
 
     The estimate then refers to the target population, provided that test rows and
     target rows with equal calibration variables have the same distribution. If the
@@ -33,15 +42,15 @@ class Calibrated:
 
     Parameters
     ----------
-    X : data frame or mapping of str to array-like of shape (n_samples,)
+    X : data frame, mapping of str to array-like of shape (n_samples,), or list of str
         Calibration variables of the test set by name, or names of columns of `data`.
-    margins : mapping of str to mapping, optional
+    margins : mapping of str to mapping or Series, optional
         Proportions, or counts, of all levels of variables in the target population, as
-        in ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to them.
-    means : mapping of str to float, optional
-        Means of variables in the target population. Without `margins`, the generalised
-        regression estimator gives the weights. If one of its weights is not positive,
-        raking is used instead.
+        in ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to these margins.
+    means : mapping or Series of float, optional
+        Means of variables in the target population, by name. Without `margins`, the
+        weights are computed by the generalised regression estimator. If any of these
+        weights is not positive, raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         The same variables in an independent sample of the target population, without
         labels. Weights are the odds that a row belongs to this sample, from a
@@ -55,6 +64,13 @@ class Calibrated:
     ValueError
         If the test set lacks a level of the target, a mean is outside the range of the
         test set, or no positive weights satisfy all margins and means.
+
+    Warns
+    -----
+    SmallSampleWarning
+        When the intervals are first accessed, if a variable of more than 5% of the rows
+        of `like` is outside of its range in the test set, if a row has more than 5% of
+        the weight, or if the weights are worth fewer than 30 rows of equal weight.
 
     Notes
     -----
@@ -93,44 +109,53 @@ class Calibrated:
     0.848 [0.809, 0.879]
     """
 
-    like: dict[str, Any]
+    _shares: Array | None = None  # shares of the total weight, once calibrated
+    _method: str
+    _reasons: str
     _base: Array
     _basis: Array
     _target: Array
-    _shares: Array
 
     def __init__(
         self,
         X: Any,
         *,
-        margins: Mapping[str, Mapping[Any, float]] | None = None,
-        means: Mapping[str, float] | None = None,
+        margins: Any = None,
+        means: Any = None,
         like: Any = None,
         groups: Any = None,
     ) -> None:
-        variables = named_columns(X, "X", "x")
-        self.margins, self.means = margins or {}, means or {}
+        variables = named_columns(as_pairs(X), "X", "x")
+        self.margins = {
+            name: _as_dict(shares, f"margins[{name!r}]")
+            for name, shares in _as_dict(margins, "margins").items()
+        }
+        self.means = _as_dict(means, "means")
         self.like = {} if like is None else named_columns(like, "like", "x")
         self.groups = groups
-        names = self.like or {**self.margins, **self.means}
-        if not names or (self.like and (margins or means)):
-            raise ValueError("Calibrated must have margins or means, or else like")
-        for name in names:
+        names = {**self.margins, **self.means}
+        if bool(names) == bool(self.like):
+            raise ValueError("Calibrated must have margins or means, or like instead")
+        for name in names or self.like:
             if name not in variables:
-                raise ValueError(f"X must have {name!r}, got {[*variables]}")
+                shown = join_names(first_names([*map(repr, variables)], _MAX_SHOWN))
+                hint = near_hint(name, variables)
+                raise ValueError(
+                    f"X must have the variable {name!r}, got {shown}{hint}"
+                )
             if hasattr(self, name):
                 raise ValueError(f"X must not name a variable {name!r}; rename it")
             setattr(self, name, variables[name])
-        self._variables = tuple(names)
+        self._variables = tuple(names or self.like)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Attributes with a value for each row: the variables and the clusters."""
+        """Names of attributes with a value for each row: variables and clusters."""
         return self._variables if self.groups is None else (*self._variables, "groups")
 
     @property
     def n_units(self) -> int:
-        """Number of rows or, with `groups`, of clusters."""
+        """Number of rows, or number of clusters if there are `groups`."""
         return self._n_rows if self.groups is None else len(np.unique(self.groups))
 
     @property
@@ -152,58 +177,61 @@ class Calibrated:
         weights : ndarray of shape (n_samples,)
             Calibrated weights, with the same sum as `weights`.
         """
-        design = copy(self)
-        columns, means = (self._of_target(), []) if self.like else self._of_margins()
-        basis = np.stack([*columns.values()], axis=1).astype(float)
-        design._basis, target = basis[: self._n_rows], basis[self._n_rows :]
+        design, n = copy(self), self._n_rows
+        columns, means = (self._of_target if self.like else self._of_margins)()
+        reasons = reasons_of_overlap(columns, means, n)
+        values = np.stack([*columns.values()], axis=1)
+        basis = np.insert(scale(values - means, with_mean=False), 0, 1, axis=1)
+        design._basis, design._target = basis[:n], basis[n:]
         if self.like:
-            means, weights = target.mean(axis=0), weights * self._odds(basis[:, 1:])
-        design._base, design._target = weights, target
-        lows, highs = design._basis.min(axis=0), design._basis.max(axis=0)
-        for label, mean, low, high in zip(columns, means, lows, highs, strict=True):
-            if not low <= mean <= high:
-                raise ValueError(
-                    "X must have rows on both sides of the target, got values from "
-                    f"{low:.4g} to {high:.4g} of {label}, whose mean in the target is "
-                    f"{mean:.4g}; merge levels, or leave the variable out"
-                )
-        linear = not (self.margins or self.like)
-        weights = _calibrated(weights, design._basis, np.array(means), linear=linear)
+            weights = weights * self._odds(columns)
+        design._base, design._method = weights, "regression"
+        weights = regression_weights(weights, basis[:n])
+        if self.margins or self.like or weights.min() <= 0:
+            design._method = "raking"
+            weights = raked_weights(design._base, basis[:n, 1:])
         design._shares = weights / weights.sum()
+        reasons += reasons_of_weights(design._shares)
+        design._reasons = "; ".join(reasons)
         return design, weights
 
-    def _of_margins(self) -> tuple[dict[str, Array], list[float]]:
-        """Calibration variables of the test set, and their means in the target."""
-        columns, means = {"1": np.ones(self._n_rows)}, [1.0]
+    def _of_margins(self) -> tuple[dict[str, Array], Array]:
+        """Calibration variables of the test set, and their means in the population."""
+        columns: dict[str, Array] = {}
+        means: list[float] = []
         for name, shares in self.margins.items():
             values, total = np.asarray(getattr(self, name)), sum(shares.values())
             if unknown := {*values.tolist()} - shares.keys():
                 raise ValueError(
                     f"margins[{name!r}] must have all levels of X, got none for "
-                    f"{sorted(map(repr, unknown))}"
+                    f"{join_names(sorted(map(repr, unknown)))}"
                 )
             columns |= {f"{name} = {level!r}": values == level for level in shares}
             means += [share / total for share in shares.values()]
         for name in self.means:
             columns[name] = as_numbers(getattr(self, name), f"X[{name!r}]")
-        return columns, [*means, *self.means.values()]
+        return columns, np.array([*means, *self.means.values()])
 
-    def _of_target(self) -> dict[str, Array]:
-        """Calibration variables of the test set, followed by the target."""
+    def _of_target(self) -> tuple[dict[str, Array], Array]:
+        """Variables of the test set followed by the target, and means in the target."""
         columns: dict[str, Array] = {}
         for name, values in self.like.items():
             both = np.concatenate([getattr(self, name), values])
             if both.dtype.kind in "biuf":
-                columns[name] = scale(both.astype(float))
+                columns[name] = both.astype(float)
                 continue
             texts = both.astype(str)
             columns |= {
                 f"{name} = {x!r}": texts == x for x in np.unique(texts).tolist()
             }
-        return {"1": np.ones(len(both))} | columns
+        means = [column[self._n_rows :].mean() for column in columns.values()]
+        return columns, np.array(means)
 
-    def _odds(self, variables: Array) -> Array:
-        """Cross-fitted odds that rows of the test set belong to the target."""
+    def _odds(self, columns: Mapping[str, Array]) -> Array:
+        """Cross-fitted odds that rows of the test set belong to the target sample."""
+        variables = np.stack(
+            [x if x.dtype == bool else scale(x) for x in columns.values()], axis=1
+        )
         is_target = np.arange(len(variables)) >= self._n_rows
         folds = StratifiedKFold(shuffle=True, random_state=0)
         model, method = LogisticRegression(), "predict_proba"
@@ -213,7 +241,7 @@ class Calibrated:
         return odds
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Sum the values of rows within clusters.
+        """Add up the values of the rows of each cluster.
 
         Parameters
         ----------
@@ -231,7 +259,7 @@ class Calibrated:
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
-        """Sum the residuals from the regression on the calibration variables.
+        """Add up residuals of the regression on the calibration variables.
 
         Parameters
         ----------
@@ -244,6 +272,7 @@ class Calibrated:
             Totals of the residuals and, with a target sample, fitted values of its
             rows.
         """
+        assert self._shares is not None
         shares, root = self._shares[:, np.newaxis], np.sqrt(self._base)[:, np.newaxis]
         values = np.asarray(influences) / shares
         slopes = np.linalg.lstsq(root * self._basis, root * values, rcond=None)[0]
@@ -252,37 +281,40 @@ class Calibrated:
             fitted = self._target @ slopes
             yield Component((fitted - fitted.mean(axis=0)) / len(fitted))
 
+    def small_sample_reason(self, influences: Any) -> str:
+        """Reason why intervals may miss: lack of overlap, or a few dominant rows.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Not used, because the weights are the reason.
+
+        Returns
+        -------
+        str
+            The reason, or an empty string.
+        """
+        return self._reasons
+
     def __str__(self) -> str:
+        if self._shares is None:
+            return repr(self)
+        units = "" if self.groups is None else f"in {self.n_units} groups "
         how = "like a sample of the target" if self.like else "calibrated"
         largest = self._shares.max() * self._n_rows
-        names = join_names([*self._variables])
-        return f"{how} by {names} (largest weight {largest:.2g} times the mean)"
+        about = f"weights by {self._method}, the largest {largest:.3g} times the mean"
+        return f"{units}{how} by {join_names(self._variables)} ({about})"
 
     def __repr__(self) -> str:
         return f"Calibrated({', '.join(self._variables)})"
 
 
-def _calibrated(base: Array, basis: Array, means: Array, *, linear: bool) -> Array:
-    """Positive weights near the base weights, at which the basis has given means."""
-    shares, centred = base / base.sum(), basis - means
-    if linear:
-        gram = (basis.T * shares) @ basis
-        factor = 1 + basis @ (np.linalg.pinv(gram) @ (means - shares @ basis))
-        if (factor > 0).all():
-            return base * factor
-
-    def excess(slopes: Array) -> Array:
-        exponents = centred @ slopes
-        tilted = shares * np.exp(exponents - exponents.max())
-        means_less_target: Array = tilted @ centred / tilted.sum()
-        return means_less_target
-
-    start = np.zeros(len(means))
-    solution = optimize.least_squares(excess, start, xtol=EPS, ftol=EPS, gtol=EPS)
-    if not (np.abs(solution.fun) < _TOLERANCE).all():
-        raise ValueError(
-            "margins and means must be possible for positive weights of the test set, "
-            "got a target outside of its support; leave a variable out, or merge levels"
+def _as_dict(values: Any, parameter: str) -> dict[Any, Any]:
+    """Dictionary from a mapping or a pandas Series; empty from None."""
+    if values is None:
+        return {}
+    if not hasattr(values, "items"):
+        raise TypeError(
+            f"{parameter} must be a mapping or a Series, got {short_repr(values)}"
         )
-    weights = base * np.exp(centred @ solution.x)
-    return weights * (base.sum() / weights.sum())
+    return dict(values.items())

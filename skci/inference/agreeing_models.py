@@ -40,7 +40,7 @@ def agreement_of(
     rows: Rows,
     design: Any,
 ) -> Agreement | None:
-    """Agreement of two compared models in all rows of the comparison.
+    """Return the agreement of two models that agree in all compared rows.
 
     The result is None if the models differ in some row. It is also None if the design
     has neither independent rows nor clusters.
@@ -93,10 +93,10 @@ def agreement_of(
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
-    """Largest change of a micro average per share of rows on which the models differ.
+    """Largest difference of micro averages, divided by the share of differing rows.
 
-    The models may give different predictions for all targets of such a row. The result
-    is zero if the models have different targets, or if the metric is not a micro
+    The models may give different predictions for all targets of a differing row. The
+    result is zero if the models have different targets, or if the metric is not a micro
     average over several targets.
     """
     a: Any = without_negation(first.functional)
@@ -122,7 +122,7 @@ def _bits_of(functional: Any) -> list[Array]:
 
 
 class _Term(NamedTuple):
-    """A functional in a weighted mean of functionals, with its cells."""
+    """Component of a weighted mean of functionals, with the cells of the units."""
 
     weight: float
     functional: Any
@@ -143,7 +143,7 @@ class _Term(NamedTuple):
 
     @property
     def values(self) -> Array:
-        """Values or features of units; the functional depends on their means."""
+        """Values or features of the units, whose means determine the functional."""
         if isinstance(self.functional, Mean):
             values = self.functional.values
         else:
@@ -153,12 +153,12 @@ class _Term(NamedTuple):
 
     @property
     def positive(self) -> Array:
-        """Multiplicity of each unit as a positive row, (U,)."""
+        """Number of times that each unit is a positive row, (U,)."""
         return self._count(self.functional.positive)
 
     @property
     def negative(self) -> Array:
-        """Multiplicity of each unit as a negative row, (U,)."""
+        """Number of times that each unit is a negative row, (U,)."""
         return self._count(~self.functional.positive)
 
     def _count(self, flags: Array) -> Array:
@@ -175,7 +175,7 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of feature means is linear in the features that vary.
+    """Whether a function of feature means is linear in all features that vary.
 
     A feature that is 1 in all rows, such as the size of an item, is treated as fixed.
     """
@@ -193,9 +193,9 @@ def _is_straight(function: Callable[..., Any], features: Array) -> bool:
 
 
 def _terms(parameter: TableParameter) -> list[_Term]:
-    """Functionals whose weighted mean is the parameter.
+    """Split a parameter into the components of a weighted mean.
 
-    A parameter that is not a weighted mean has itself as the only functional.
+    A parameter that is not a weighted mean is the only component.
     """
     functional: Any = without_negation(parameter.functional)
     components: Any = [functional]
@@ -222,7 +222,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
 
 
 def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
-    """Whether two functionals have finite values, equal within rounding error."""
+    """Whether the values of two components are finite and nearly equal."""
     a, b = first.values, second.values
     if a.shape != b.shape or not np.isfinite(a).all():
         return False
@@ -230,7 +230,7 @@ def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
 
 
 def _order_is_same(first: _Term, second: _Term) -> bool:
-    """Whether two areas depend on the same order of the same rows.
+    """Whether two areas under curves depend on the same order of the same rows.
 
     For an area under the ROC curve, the order within each class does not matter.
     """
@@ -241,7 +241,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
-    """Units with positive rows and units with negative rows, for an area."""
+    """Units with positive rows and units with negative rows, for one area."""
     counts = area.positive, area.negative
     (positive, first), (negative, second) = (
         _units(count, rows, design) for count in counts
@@ -253,9 +253,9 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Independent units with positive values, and their mask among all units.
+    """Independent units with positive values, and the mask of these units.
 
-    Values are counts, such as the number of (row, class) pairs of a row.
+    The values are counts, such as the number of (row, class) pairs of a row.
     """
     if design.rows_are_units:
         present = values > 0

@@ -57,7 +57,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Units with positive rows, and with negative rows."""
+    """Units with positive rows, and units with negative rows."""
 
     positive: Units
     negative: Units
@@ -120,8 +120,8 @@ class Ranks(Pairs):
 class Agreement:
     """Agreement of two models in all rows, with bounds on their difference.
 
-    A metric may be a weighted mean of several components, such as classes; the bound is
-    then the weighted mean of the bounds for the components in `parts`.
+    If a metric is a weighted mean of several components, such as classes, the bound is
+    the weighted mean of the bounds for the components in `parts`.
     """
 
     template: str
@@ -135,10 +135,10 @@ class Agreement:
     """Range of the measure divided by its estimate, for a ratio; else 0."""
     are_of_classes: bool = False
     """Whether a pair of rows is a (positive, negative) pair of at most one component,
-    as if each component compares a class with the remaining classes."""
+    as when each component compares a class with the remaining classes."""
 
     def share(self, alpha: float) -> float:
-        r"""Share of the range by which the models may differ.
+        r"""Largest difference of the models, as a share of the range of the metric.
 
         Class c of an averaged area has the weight :math:`w_c` in the average, a
         proportion :math:`p_c` of positive rows and a proportion :math:`q_c` of negative

@@ -11,6 +11,8 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import reduce
+from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -47,6 +49,9 @@ _Enumeration = tuple[Array, Array]
 
 _Parameter = TypeVar("_Parameter", bound=Parameter)
 
+_NEEDED_BY_ALL = "smooth", "has_curvature", "blurs", "scale_free"
+"""Properties of a contrast that all of its components must have."""
+
 _DIGITS = 12  # significant digits of the range of a contrast: K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes before cells are merged
 
@@ -75,8 +80,11 @@ class ContrastTables:
         The contrast is first described without a table, by `contrast_parameter`. Its
         method and its table then depend on whether all possible outcomes are known.
         """
-        method, compared = self.method, self._on_common_units([*contrast[1]])
-        without_table = contrast_parameter(compared, contrast, self.ratio, method)
+        method, parameters = self.method, self.estimates.parameters
+        if any(parameters[k].by_pair for k in contrast[1]):
+            parameters = self._on_common_units([*contrast[1]])
+        without_table = contrast_parameter(parameters, contrast, self.ratio, method)
+        compared = [parameters[k] for k in contrast[1]]
         components = without_table.components
         coefficients = without_table.coefficients
         are_means, possible = self._are_means(components), None
@@ -88,11 +96,12 @@ class ContrastTables:
         if not is_enumerated:
             self._check_needs_no_enumeration(without_table.trait, without_table.key)
             trait = replace(without_table.trait, smooth=False)
-            chosen = method_of([*compared.values()], trait, method)
+            chosen = method_of(compared, trait, method)
             without_table = replace(without_table, trait=trait, method=chosen)
         without_table = self._with_agreement(without_table)
-        trait = without_table.trait
-        limit = _size_limit([*compared.values()], components, trait, method)
+        trait, limit = without_table.trait, ""
+        if not trait.smooth:
+            limit = _size_limit(compared, components, trait, method)
         binned = any(component.binning_error for component in components)
         counts = self.estimates.rows.counts
         if are_means:
@@ -125,10 +134,8 @@ class ContrastTables:
         return contrast
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Compared parameters by position, on their common units if `by_pair`."""
+        """Compared parameters by position, on their common units."""
         compared = {k: self.estimates.parameters[k] for k in positions}
-        if not any(parameter.by_pair for parameter in compared.values()):
-            return compared
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
             raise ValueError(
@@ -176,10 +183,10 @@ class ContrastTables:
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
             return None
-        columns = [column for cell_map in maps for column in cell_map.columns]
+        columns = [*itertools.chain(*map(attrgetter("columns"), maps))]
         shared = tuple(map(columns.index, columns))  # first position of each column
         patterns = _coverage_patterns(maps)
-        key = shared, tuple(cell_map.content for cell_map in maps), tuple(patterns)
+        key = shared, tuple(map(attrgetter("content"), maps)), tuple(patterns)
         if key not in self._enumerations:
             self._enumerations[key] = _enumerate(maps, patterns)
         return self._enumerations[key]
@@ -300,11 +307,16 @@ def _expanded_coefficients(
 ) -> dict[_Parameter, float]:
     """Coefficients by component, with contrasts of contrasts multiplied out.
 
-    Components whose coefficients cancel are dropped.
+    Ratios are expanded within ratios, and differences within differences. Components
+    whose coefficients cancel are dropped.
     """
-    products: dict[_Parameter, list[float]] = {}
+    products: dict[Any, list[float]] = {}
     for k, outer in by_position.items():
-        for component, inner in _coefficients_of(parameters[k], ratio).items():
+        parameter = parameters[k]
+        terms: Iterable[tuple[Parameter, float]] = [(parameter, 1.0)]
+        if parameter.components and (parameter.trait.scale == LOG) == ratio:
+            terms = zip(parameter.components, parameter.coefficients, strict=True)
+        for component, inner in terms:
             products.setdefault(component, []).append(float(outer) * inner)
     coefficients = {
         component: sum(terms)
@@ -317,18 +329,6 @@ def _expanded_coefficients(
             f"{key.title!r}"
         )
     return coefficients
-
-
-def _coefficients_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
-    """Coefficients of a contrast by component, to be expanded in another contrast.
-
-    Ratios are expanded within ratios, and differences within differences. Any other
-    parameter is its own component, with coefficient 1.
-    """
-    if parameter.components and (parameter.trait.scale == LOG) == ratio:
-        components = cast(tuple[_Parameter, ...], parameter.components)
-        return dict(zip(components, parameter.coefficients, strict=True))
-    return {parameter: 1.0}
 
 
 def _size_limit(
@@ -370,14 +370,17 @@ def method_of(
     if method not in (None, AUTO):
         check_serves(method, trait, available=available)
         return method
-    parameters = [p for p in parameters if p.method != AGREEMENT]
-    were_chosen = not all(_has_default(p, available) for p in parameters)
-    methods = {p.method for p in parameters} if not method and were_chosen else set()
-    supported = [
-        m for m in methods if not unsupported_reason(m, trait, available=available)
-    ]
-    if len(supported) == 1:
-        return supported[0]
+    methods, were_chosen = set(), False
+    for parameter in parameters:
+        if parameter.method != AGREEMENT:
+            methods.add(parameter.method)
+            were_chosen = were_chosen or not _has_default(parameter, available)
+    if were_chosen and not method:
+        supported = [
+            m for m in methods if not unsupported_reason(m, trait, available=available)
+        ]
+        if len(supported) == 1:
+            return supported[0]
     return automatic(trait, available=available)
 
 
@@ -485,13 +488,11 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
         )
         representatives[column] = observed_codes[first]
         shares.append(counts / counts.sum())
-    sizes = [len(codes) for codes in representatives.values()]
-    if math.prod(sizes) > _MAX_ENUMERATED_OUTCOMES:
+    if math.prod(map(len, shares)) > _MAX_ENUMERATED_OUTCOMES:
         return None
-    grid = np.indices(sizes).reshape(len(sizes), -1)
-    share = np.prod([s[g] for s, g in zip(shares, grid, strict=True)], axis=0)
-    codes = zip(representatives.items(), grid, strict=True)
-    return {column: values[g] for (column, values), g in codes}, share
+    grid = map(np.ravel, np.meshgrid(*representatives.values(), indexing="ij"))
+    codes = dict(zip(representatives, grid, strict=True))
+    return codes, reduce(np.multiply.outer, shares).ravel()
 
 
 def _trait_of(
@@ -509,24 +510,19 @@ def _trait_of(
         low, high = 0.0, np.inf
     else:
         low, high = _range_of(expanded, expanded.values())
+    common: Any = {name: all(map(attrgetter(name), traits)) for name in _NEEDED_BY_ALL}
+    automatic: dict[str, None] = {}
+    for trait in traits:
+        automatic |= dict.fromkeys(trait.automatic_of_contrasts or trait.automatic)
     return MeasureProperties(
         key.title,
         bounds=(low, high),
         greater_is_better=traits[0].greater_is_better,
         has_better=traits[0].has_better,
-        smooth=all(trait.smooth for trait in traits),
-        has_curvature=all(trait.has_curvature for trait in traits),
-        heavy_tails=any(trait.heavy_tails for trait in traits),
+        heavy_tails=any(map(attrgetter("heavy_tails"), traits)),
         scale=LOG if ratio else IDENTITY,
-        blurs=all(trait.blurs for trait in traits),
-        automatic=tuple(
-            dict.fromkeys(
-                method
-                for trait in traits
-                for method in trait.automatic_of_contrasts or trait.automatic
-            )
-        ),
-        scale_free=all(trait.scale_free for trait in traits),
+        automatic=tuple(automatic),
+        **common,
     )
 
 
@@ -534,12 +530,10 @@ def _range_of(
     parameters: Iterable[Parameter], coefficients: Iterable[float]
 ) -> tuple[float, float]:
     """Range of a linear combination, rounded so that K times 1/K is 1."""
-    ranges = [
-        sorted(coefficient * bound for bound in parameter.trait.bounds)
-        for parameter, coefficient in zip(parameters, coefficients, strict=True)
-    ]
-    sizes = [abs(bound) for pair in ranges for bound in pair]
-    largest = max((size for size in sizes if 0 < size < np.inf), default=1.0)
+    bounds = np.array([parameter.trait.bounds for parameter in parameters])
+    ranges = np.sort(bounds * np.array([*coefficients])[:, np.newaxis], axis=1)
+    sizes = np.abs(ranges)
+    largest = sizes[(sizes > 0) & np.isfinite(sizes)].max(initial=0.0) or 1.0
     decimals = _DIGITS - math.floor(math.log10(largest))
-    low, high = (round(sum(bounds), decimals) for bounds in zip(*ranges, strict=True))
-    return low, high
+    low, high = ranges.sum(axis=0, initial=0.0).tolist()
+    return round(low, decimals), round(high, decimals)

@@ -40,10 +40,9 @@ def comparison(
 
     The coefficients of a ratio apply to logarithms.
     """
-    keys = [joint.parameters[k].key for k in (first, second)]
-    names = [key.level(factor) for key in keys]
-    compared = (names[0], "/" if ratio else "-", names[1])
-    key = replace(keys[0].without(factor), compared=compared)
+    key, other = joint.parameters[first].key, joint.parameters[second].key
+    compared = key.level(factor), "/" if ratio else "-", other.level(factor)
+    key = replace(key.without(factor), compared=compared)
     return key, {first: sign, second: -sign}
 
 

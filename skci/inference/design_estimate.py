@@ -35,9 +35,9 @@ _SAME = 1e-9  # relative difference of design effects that count as equal
 _FAR = 1.5  # standard errors by which the label of a row may move an estimate
 
 _SPARSE = SmallSampleReason(
-    "few rows of a stratum with a large weight, and too many cells of all strata for "
-    "an interval that accounts for unobserved cells, so that the interval may be too "
-    "narrow; merge strata"
+    "few rows of a stratum with a large weight: the strata have too many possible "
+    "outcomes to account for unobserved outcomes, and the interval may be too narrow; "
+    "merge strata"
 )
 
 _UNSEEN = SmallSampleReason(
@@ -66,12 +66,12 @@ class DesignEstimate(RowEstimate):
     # Units
 
     def _unit_weights_of_rows(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units with rows in a mask."""
+        """Weights of the independent units that contain some of the given rows."""
         return unit_weights_of_rows(rows, self.rows, self.design)
 
     @cached_property
     def _in_table(self) -> UnitWeights:
-        """Weights of the independent units with a row in the table."""
+        """Weights of the independent units that have a row in the table."""
         return self._unit_weights_of_rows(self.parameter.units)
 
     @property
@@ -80,7 +80,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _informative_masks(self) -> list[Array]:
-        """Masks of the units that determine the precision of the variance.
+        """Masks of the units that determine how precisely the variance is estimated.
 
         Areas have one mask for the units of each class. Other measures have a single
         mask, for the units with influence on the estimate.
@@ -89,7 +89,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units for each of `_informative_masks`."""
+        """Weights of the independent units in each of `_informative_masks`."""
         return [*map(self._unit_weights_of_rows, self._informative_masks)]
 
     @property
@@ -110,7 +110,8 @@ class DesignEstimate(RowEstimate):
     def _informative_strata_mask(self) -> Array:
         """Mask of the units in strata within which influence values can differ.
 
-        If cells are not enumerated, it is the mask of the units with influence.
+        If cells are not enumerated, the result is the mask of the units with influence
+        on the estimate.
         """
         if self.table_by_stratum is None:
             return self._exchangeable.with_influence
@@ -119,7 +120,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def table_by_stratum(self) -> StratifiedTable | None:
-        """Table by stratum; None without strata or enumerated cells."""
+        """Table by stratum; None if there are no strata or no enumerated cells."""
         return stratified_table(self.parameter, self.rows, self.design)
 
     @cached_property
@@ -139,14 +140,18 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def stratified(self) -> StratifiedTable | None:
-        """`table_by_stratum`; None if the rows are a simple random sample."""
+        """Table by stratum; None if the rows are a simple random sample."""
         return None if self._strata is None or self.is_simple else self.table_by_stratum
 
     @property
-    def functional_and_counts(self) -> tuple[Functional, Array]:
-        if self.parameter.interval_method.smooths and self.stratified:
-            return self.stratified.functional, self.stratified.counts
-        return super().functional_and_counts
+    def table_of_interval(self) -> tuple[Functional, Array, float]:
+        parameter, method = self.parameter, self.parameter.interval_method
+        if method.smooths and self.stratified:
+            table = self.stratified
+            return table.functional, table.counts, table.design_effect
+        needs_effect = method.needs == "table" or parameter.support.rarer_class
+        effect = self.design_effect if needs_effect else 1.0
+        return parameter.functional, parameter.counts, effect
 
     def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
         return unit_weights_of_rows(units, rows, design).degrees_of_freedom
@@ -160,9 +165,10 @@ class DesignEstimate(RowEstimate):
         return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
     def stratum_noise(self, z: float) -> float:
-        """Noise variance for strata with few rows in a cell; see `StratifiedTable`.
+        """Variance to add for strata in which no variance is observed.
 
         A contrast uses its own table, because the compared models agree on most rows.
+        See `StratifiedTable.noise`.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -219,22 +225,13 @@ class DesignEstimate(RowEstimate):
         n = rarer or self.rows.counts[self._informative_masks[0]].sum()
         return n / effective if effective else 1.0
 
-    @property
-    def _effect_on_interval(self) -> float:
-        parameter, method = self.parameter, self.parameter.interval_method
-        if method.smooths and self.stratified:
-            return self.stratified.design_effect
-        if method.needs == "table" or parameter.support.rarer_class:
-            return self.design_effect
-        return 1.0
-
     @cached_property
     def _exchangeable(self) -> ExchangeableErrors:
         return ExchangeableErrors(self.parameter, self.rows, self.design)
 
     @cached_property
     def _has_known_design_effect(self) -> bool:
-        """Whether the design effect follows from weights, without an estimate."""
+        """Whether the design effect follows from weights and is not estimated."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
@@ -251,8 +248,9 @@ class DesignEstimate(RowEstimate):
         """Satterthwaite's degrees of freedom for the variance.
 
         If the method smooths or the observed variance is zero, the degrees of freedom
-        are computed from totals of weights instead of influence values. They are then
-        infinite in a simple random sample, or if the design effect is known.
+        are computed from totals of weights instead of influence values. The degrees of
+        freedom of such totals are infinite in a simple random sample, or if the design
+        effect is known.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
@@ -263,7 +261,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _df_of_weights(self) -> float:
-        """Degrees of freedom for totals of weights, the minimum over components."""
+        """Degrees of freedom for totals of weights; the minimum over components."""
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]
@@ -312,11 +310,11 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _is_label_sensitive(self) -> bool:
-        """Whether another true label of a single row would move the estimate far.
+        """Whether another true label of a single row would change the estimate much.
 
         If so, errors on rows with large weight are too rare for a reliable variance.
-        The result is False for methods that smooth, which account for such errors, and
-        with strata, whose weights are not random.
+        The result is False for methods that smooth, which account for such errors. It
+        is also False with strata, whose weights are not random.
         """
         method = self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
@@ -326,7 +324,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _is_less_than_exchangeable(self) -> bool:
-        """Whether errors unrelated to weights and clusters would vary far more.
+        """Whether errors unrelated to weights and clusters would vary much more.
 
         The result is False for methods that smooth or blur, which already use the
         design effect of such errors. It is also False for contrasts of different rows,

@@ -91,10 +91,6 @@ class Estimates:
         """
         return self.parameters[k].defined and self.has_variance(k)
 
-    def is_degenerate(self, k: int) -> bool:
-        """Whether the variance of a defined estimate is zero or unknown."""
-        return not self.has_variance(k)
-
     def single_unit(self, k: int) -> str:
         """Name of the unit, row or group, if a single one determines the variance."""
         return ""

@@ -21,7 +21,7 @@ from skci.inference.rows import Rows
 from skci.measures.traits import LOG
 
 _ROUNDING = 1e-12  # design effect that counts as zero
-_FEW = 50  # clusters; see Cameron and Miller (2015), J. Human Resources 50
+_FEW = 50  # small number of clusters (Cameron and Miller, 2015, J. Human Resources 50)
 _OUTCOMES = 2  # number of outcomes of a row: right or wrong
 _TRUTH = 0  # column of the true labels; proxies have another column
 _OUTSIDE = 2.0  # distance of a limit from the estimate, in standard errors
@@ -41,7 +41,7 @@ class ExchangeableErrors:
 
     @cached_property
     def _influence(self) -> Array:
-        """Influence values of the cells, then a zero for units outside the table."""
+        """Influence values of the cells, followed by 0 for units outside the table."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     def _units(self, cells: Array) -> Array:
@@ -82,7 +82,7 @@ class ExchangeableErrors:
         return effect if effect > _ROUNDING else 0.0
 
     def _weights_of_rows(self, units: Array) -> UnitWeights:
-        """Weights of the rows of units, treated as independent."""
+        """Weights of the rows of some units, with rows treated as independent."""
         return unit_weights_of_rows(
             units, self.rows, IndependentRows(self.rows.n_samples)
         )
@@ -106,7 +106,7 @@ class ExchangeableErrors:
         return intraclass_correlation(self.design.components(influences))
 
     def may_lack_clusters(self, design_effect: float) -> bool:
-        r"""Whether one more cluster of errors would move the estimate out of limits.
+        r"""Whether one more cluster of errors would move the estimate beyond limits.
 
         The new cluster has the mean size of the clusters. The influence values
         :math:`L^*` of its rows are .9 times the worst value for their labels. With G
@@ -136,10 +136,10 @@ class ExchangeableErrors:
     def _extreme_influence(self) -> tuple[Array, Array]:
         """Smallest and largest possible influence values of the rows of each cell.
 
-        With enumerated labels, they are the extremes over cells with the same true
-        label. Otherwise they are the extremes over all cells if rows have two outcomes.
-        Losses with more outcomes keep their observed values, because no cluster has the
-        largest loss in all rows.
+        If labels are enumerated, these values are the extremes over cells with the same
+        true label. Otherwise, if rows have two outcomes, these values are the extremes
+        over all cells. Losses with more outcomes keep their observed values, because no
+        cluster has the largest loss in all rows.
         """
         influence, cell_map = self._influence, self.parameter.cell_map
         if cell_map is None:
@@ -193,7 +193,7 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 def _changes(influence: Array, cell_map: CellMap) -> Array:
     """Largest change of each cell's influence value if the true label changes.
 
-    The change is zero outside the table.
+    The last entry, for units outside the table, is zero.
     """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)

@@ -16,7 +16,7 @@ _DIGITS = 12  # decimals of the weights of a table that are compared
 
 
 class Terms:
-    r"""Influence functions of K parameters as combinations of B terms.
+    r"""Influence functions of K parameters as linear combinations of B terms.
 
     The influence function of a contrast is :math:`\sum_j L_j \psi_j`. The term
     :math:`\psi_j` is the influence function of one component at the table of the
@@ -29,13 +29,13 @@ class Terms:
         Contrasts that cover all units are split into terms. Any other parameter is one
         term.
     influence_of : callable
-        Returns the influence values on the cells of a parameter, and the cell index of
-        each unit.
+        Function of a parameter that returns the influence values of its cells, and the
+        cell index of each unit.
 
     Attributes
     ----------
     influences, indices : lists of B arrays
-        Influence values on the cells of terms, and cell indices of units.
+        Influence values of the cells of each term, and cell indices of units.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Terms:
         self._slopes = sparse.csr_array((slopes, (rows, columns)), shape=shape)
 
     def _contrast_terms(self, parameter: TableParameter) -> list[tuple[int, float]]:
-        """Indices of the terms of a contrast, and their slopes."""
+        """Indices and coefficients of the terms of a contrast."""
         functional: Any = parameter.functional
         terms = []
         for k, (base, slope) in enumerate(_components_with_slopes(parameter)):
@@ -85,7 +85,7 @@ class Terms:
         return len(self.influences)
 
     def combine(self, covariance: Array) -> Array:
-        """Covariance of the parameters from the covariance of the terms, (K, K)."""
+        """Covariance of the parameters, (K, K), from the covariance of the terms."""
         half = (self._slopes @ covariance).T
         product: Array = self._slopes @ np.ascontiguousarray(half)
         product += product.T.copy()
@@ -93,7 +93,7 @@ class Terms:
         return product
 
     def largest_variances(self, variances: Array) -> Array:
-        """Largest possible variances of parameters, given variances of terms, (K,).
+        """Largest possible variances of parameters, (K,), given variances of terms.
 
         The result is at least the smallest positive float.
         """
@@ -102,9 +102,9 @@ class Terms:
 
 
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Base parameters of a contrast, and its derivatives in them.
+    """Base parameters of a contrast, and derivatives with respect to the parameters.
 
-    Base parameters are not contrasts themselves: contrasts of contrasts are expanded.
+    A base parameter is not a contrast: contrasts of contrasts are expanded.
     """
     if not parameter.components:
         return [(parameter, 1.0)]
@@ -118,7 +118,7 @@ def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]
 def _components_with_slopes(
     parameter: TableParameter,
 ) -> list[tuple[TableParameter, float]]:
-    """Components of a contrast, and its derivatives in them."""
+    """Components of a contrast, and derivatives with respect to the components."""
     functional: Any = parameter.functional
     slopes = parameter.coefficients
     if not isinstance(functional, Mean):

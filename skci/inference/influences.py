@@ -22,7 +22,7 @@ _DENSITY = 0.05  # share of nonzero differences below which sparse values pay
 
 
 class Centres(NamedTuple):
-    """Means by block, to subtract from totals after scaling by the sizes of units."""
+    """Means by block, which are scaled by unit sizes and subtracted from totals."""
 
     means: Array
     """Means of the blocks, (blocks, K)."""
@@ -38,15 +38,16 @@ class Centres(NamedTuple):
 
 
 class Influences:
-    """Weighted influence values of K parameters on U units, array-like, (U, K).
+    """Weighted influence values of U units and K parameters, array-like of (U, K).
 
-    A row has a share s of the total weight, and the influence value L of its cell. The
-    error of an estimate is the sum of s L over all rows.
+    The weighted influence value of a row is s L, where s is the share of the row in the
+    total weight, and L is the influence value of its cell. The error of an estimate is
+    the sum of s L over all rows.
 
     Parameters
     ----------
     values : sequence of K arrays
-        Influence values of each parameter on the cells of its table.
+        Influence values of each parameter, for the cells of its table.
     indices : sequence of K int arrays of shape (U,), or slices
         Cell index of each unit, for each parameter.
     rows : Rows
@@ -89,9 +90,9 @@ class Influences:
         return np.asarray(self)[units]
 
     def products(self, repeats: Array, centres: Centres | None = None) -> Array:
-        """Products of pairs of columns, summed over repeated units, (K, K).
+        """Sums over units of the products of all pairs of columns, (K, K).
 
-        Centres are subtracted first.
+        Each unit is counted `repeats` times. If given, centres are subtracted first.
         """
         if len(self.values) > _MANY and centres is None:
             columns = self._sparse()
@@ -108,7 +109,7 @@ class Influences:
             for row, influence, index in zip(
                 values, self.values, self.indices, strict=True
             ):
-                # "raise" would copy
+                # mode="raise" would copy `row`
                 np.take(influence, index[units], out=row, mode="clip")
             values *= self.rows.shares[units]
             if centres is not None:
@@ -118,10 +119,11 @@ class Influences:
         return total
 
     def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
-        """Sparse differences from the value of the heaviest cell, and these values.
+        """Split columns into a common value and sparse deviations.
 
-        With many classes, most units are in one cell of a class: the class is neither
-        the true nor the predicted label. The result is None if too many values differ.
+        The common value is the value of the cell with the largest weight. With many
+        classes, most units are in one cell of a class: the class is neither the true
+        nor the predicted label. The result is None if too many values deviate.
         """
         columns, values, starts, common = [], [], [0], []
         maximum = _DENSITY * len(self.values) * len(self.rows)
@@ -142,7 +144,7 @@ class Influences:
 def _sparse_products(
     deviations: sparse.csr_array, common: Array, shares: Array, repeats: Array
 ) -> Array:
-    """Sums of products of columns, from sparse deviations from common values."""
+    """Sums of products of columns, from common values and sparse deviations."""
     squares = shares**2 * repeats
     scaled = deviations * np.sqrt(squares)
     total: Array = (scaled @ scaled.T).toarray()

@@ -197,16 +197,6 @@ class JointEstimate:
         """Mask of the measures that are undefined on the data, shape (K,)."""
         return np.array([not p.defined for p in self.parameters], dtype=bool)
 
-    def is_degenerate(self, k: int) -> bool:
-        """Whether a defined estimate has no usable variance.
-
-        The result is True if the variance is zero, the measure has no derivative, or
-        there is a single unit.
-        """
-        if not self.parameters[k].defined:
-            return False
-        return not self.usable[k] or self.source.is_degenerate(k)
-
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, regardless of the confidence level, shape (K,)."""

@@ -25,7 +25,7 @@ from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.parameter import CANCELLED, Parameter, ParameterLabels
-from skci.inference.row_estimate import HEAVY_TAIL
+from skci.inference.row_estimate import heavy_tail
 from skci.inference.rows import Rows
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
@@ -52,7 +52,7 @@ class GivenEstimates(Estimates):
     common_variance: bool = False
     """Whether all estimates share one variance, as in a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
-    """Share of the variance to remove from differences, by the names of both models."""
+    """Share of the variance to remove from differences, by the two model names."""
     available: ClassVar[AvailableData] = "covariance"
 
     @property
@@ -94,7 +94,7 @@ class GivenEstimates(Estimates):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ManyContrasts(Estimates):
-    """Linear contrasts of `RowEstimates` that are too many for tables.
+    """Linear contrasts of `RowEstimates`, too many to compute a table for each.
 
     Only the variances of the contrasts are computed, from the covariance of the
     estimates. The critical value uses factor loadings instead of a correlation matrix.
@@ -104,7 +104,7 @@ class ManyContrasts(Estimates):
     base: Any
     """`RowEstimates` of the P combined parameters."""
     slopes: sparse.csr_array
-    """Slope of each contrast in each estimate, (K, P)."""
+    """Derivative of each contrast with respect to each estimate, (K, P)."""
     df: float | None = None
     """Degrees of freedom of all contrasts; None to estimate them by contrast."""
     size_limit: str = ""
@@ -122,7 +122,7 @@ class ManyContrasts(Estimates):
 
     @property
     def with_minimum_df(self) -> ManyContrasts:
-        """Contrasts with the smallest degrees of freedom of all estimates."""
+        """Copy whose degrees of freedom are the minimum over the estimates."""
         df = self.base.degrees_of_freedom[self._has_variance]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
@@ -153,7 +153,10 @@ class ManyContrasts(Estimates):
 
     @cached_property
     def variances(self) -> Array:
-        """Variances, (K,); zero if the contrast or an estimate in it is constant."""
+        """Variances of the contrasts, (K,).
+
+        The variance is zero if a contrast, or an estimate in the contrast, is constant.
+        """
         variances = variances_of(self.slopes, self.base.covariance)
         sizes = abs(self.slopes)
         largest = sizes @ np.sqrt(self.base.variances)
@@ -166,13 +169,13 @@ class ManyContrasts(Estimates):
         return self._covariance_of_contrasts(self.base.covariance)
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
-        """Covariance of the contrasts, zero if unknown, (K, K)."""
+        """Covariance of the contrasts, (K, K); unknown entries are zero."""
         size = len(self.parameters)
         if size > _MAX_IN_MEMORY:
             raise ValueError(
                 "covariance and correlation need at most "
-                f"{_MAX_IN_MEMORY:,} contrasts, got {size:,}; select some, or name a "
-                "control"
+                f"{_MAX_IN_MEMORY:,} contrasts, got {size:,}; select some contrasts, "
+                "or name a control"
             )
         combined: Array = self.slopes @ (self.slopes @ covariance).T
         unknown = self.variances == 0
@@ -187,7 +190,7 @@ class ManyContrasts(Estimates):
         return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings on factors of the estimates, if there are many contrasts.
+        """Factor loadings of the contrasts, or None if there are few contrasts.
 
         The correlation of the estimates is shrunk if degrees of freedom are few.
         """
@@ -204,7 +207,7 @@ class ManyContrasts(Estimates):
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations of contrasts, as contrasts of the estimates."""
+        """Linear combinations of contrasts, written as contrasts of the estimates."""
         return replace(
             self,
             parameters=tuple(parameters),
@@ -237,9 +240,9 @@ class ManyContrasts(Estimates):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResampledEstimates(GivenEstimates):
-    """Estimates with a covariance from resampling and the skewness of their losses.
+    """Estimates with a covariance from resampling, and with skewness from losses.
 
-    Skewness and heavy tails are estimated from the out-of-fold predictions of the rows,
+    Skewness and heavy tails are estimated from the losses of out-of-fold predictions,
     with the fitted models treated as fixed.
     """
 
@@ -257,8 +260,9 @@ class ResampledEstimates(GivenEstimates):
         """Linear combinations, whose variance is at least the variance due to rows.
 
         The variance due to rows is the variance of fixed models; training on random
-        rows only adds variance. If less variance remains after removal of the excess,
-        the variances of losses are raised to the variance due to rows.
+        rows only adds variance. If less variance remains after the excess noise of
+        resampling is removed, the variance is raised to the variance due to rows. This
+        correction applies only to interval methods that correct for skewness.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
@@ -276,26 +280,28 @@ class ResampledEstimates(GivenEstimates):
         return replace(compared, models=self.models or self)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, including reasons of the losses.
+        """Reasons why an interval may be too narrow, including reasons from losses.
 
-        A contrast also has heavy tails if one of its models does, because models fitted
-        to other rows may differ more than these two fitted models.
+        A contrast is treated as heavy-tailed if the losses of a compared model are
+        heavy-tailed, because models fitted to other rows may differ more than these two
+        fitted models.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
+        tail = heavy_tail(parameter.trait)
         if parameter.interval_method.corrects_skewness:
             loss_reasons = self.row_estimates.small_sample_reasons(k)
-            reasons += [reason for reason in loss_reasons if reason != HEAVY_TAIL]
+            reasons += [reason for reason in loss_reasons if reason != tail]
         model_tails = self.models.heavy_tails if self.models else self.heavy_tails
         if {parameter, *parameter.components} & (self.heavy_tails | model_tails):
-            reasons.append(HEAVY_TAIL)
+            reasons.append(tail)
         return reasons
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
         """Parameters whose losses may have an infinite variance.
 
-        The criterion `has_heavy_losses` is used only for models, because it requires
-        losses with a minimum near zero.
+        The criterion `has_heavy_losses` requires losses with a minimum near zero. It is
+        therefore not used for contrasts.
         """
         rows: Any = self.row_estimates
         return {
@@ -317,7 +323,7 @@ class ResampledEstimates(GivenEstimates):
 
 
 def _compared_models(contrast: Parameter) -> frozenset[str]:
-    """Names of the two models in a difference on one measure; empty otherwise."""
+    """Names of the two models in a difference on one measure, else an empty set."""
     keys = [component.key for component in contrast.components]
     balanced = abs(sum(contrast.coefficients)) < CANCELLED
     has_one_measure = len({key.without("model") for key in keys}) == 1
@@ -329,7 +335,7 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
-    """Share of an excess in the variance of each difference of two models.
+    """Share of excess noise in the variance of each difference of two models.
 
     The share is averaged over measures, and at most `_MAX_EXCESS`.
     """

@@ -58,13 +58,14 @@ def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
 
 
 def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
-    """P-values of claims on C differences with margins m > 0, (C,), by claim.
+    """P-values of claims on C differences with margins m > 0, by claim.
 
-    Let d be the advantage of the first over the second model. "not worse" claims d >
-    -m, "better" claims d > m, and "equivalent" claims -m < d < m. A p-value is below
-    alpha exactly if the interval lies in the region of the claim. P-values are
-    two-sided: for a single difference, the p-value is twice the p-value of two
-    one-sided tests (Schuirmann, 1987). A p-value is NaN if its margin is NaN.
+    Each claim has an array of C p-values. The claims refer to the advantage d of the
+    first over the second model: "not worse" claims d > -m, "better" claims d > m, and
+    "equivalent" claims -m < d < m. A p-value is below alpha exactly if the interval
+    lies in the region of the claim. P-values are two-sided: for a single difference,
+    the p-value is twice the p-value of two one-sided tests (Schuirmann, 1987). A
+    p-value is NaN if its margin is NaN.
     """
     finite = np.nan_to_num(margins)
     signs = np.array([parameter.trait.sign for parameter in joint.parameters])
@@ -78,7 +79,7 @@ def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
 
 
 def region_of(claim: str, margins: Array, joint: JointEstimate) -> TargetRegion:
-    """Region in which intervals of differences show a claim."""
+    """Region in which the interval of a difference must lie to show a claim."""
     check_choice(claim, CLAIMS, "claim")
     low = margins if claim == "better" else -margins
     high = margins if claim == "equivalent" else np.where(margins > 0, np.inf, np.nan)
@@ -94,8 +95,8 @@ def rows_for_width(
     """Smallest number of rows for which no interval exceeds a given half width.
 
     The half width is one number for all intervals of a pilot, or a number for each
-    metric. `relative_variances`, (K,), are variances per new row, relative to the
-    pilot.
+    metric. `relative_variances`, (K,), contains the ratios of the variance per new row
+    to the variance per row of the pilot.
     """
     joint.check_has_tables()
     half_widths = by_position(joint, half_width, "half_width")
@@ -116,7 +117,7 @@ def rows_for_width(
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, half_widths, on_boundary, fault)
     agree = np.array([p.interval_method.for_agreement for p in joint.parameters])
-    fault = "of models that agree in all rows; expect some errors"
+    fault = "a comparison of models that agree in all rows; expect some errors"
     _refuse(joint, half_widths, agree, fault)
     crit, deviations = _per_row(joint)
     with np.errstate(over="ignore"):
@@ -145,9 +146,9 @@ def rows_for_width(
 class PowerPlan:
     """Power of tests of C contrasts, from a pilot.
 
-    A test is successful if the interval excludes a null value, or lies in a region. The
-    true differences are one number for all contrasts or a number for each metric; by
-    default, they equal the estimates of the pilot.
+    A test is successful if the interval excludes the null value `shown`, or lies in the
+    region `shown`. The true differences are one number for all contrasts or a number
+    for each metric; by default, they equal the estimates of the pilot.
     """
 
     def __init__(
@@ -187,14 +188,14 @@ class PowerPlan:
         numbers = np.asarray(n_samples)
         if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
             raise ValueError(
-                f"n_samples must hold numbers of rows, at least {self.min_rows}, got "
+                f"n_samples must hold numbers of at least {self.min_rows} rows, got "
                 f"{n_samples!r}"
             )
         powers = [self._power(n) for n in numbers.ravel().tolist()]
         return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
 
     def _power(self, n: float) -> Array:
-        """Probability that intervals from n rows exclude values at the distances."""
+        """Power of each test with n rows."""
         planned = _planned(self.joint, n, linear=True)
         reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
         errors = planned.standard_errors
@@ -235,10 +236,11 @@ class PowerPlan:
         return errors
 
     def _distances(self) -> Array:
-        """Distances of differences from the values to exclude below and above, (2, C).
+        """Distances of the true differences from values to be excluded, (2, C).
 
-        Distances are on the scale of the standard errors. They are NaN for differences
-        that are not planned. A null is excluded on the nearer side.
+        For a region, the rows refer to the bounds below and above the difference. For a
+        null value on either side, the second row is infinite. Distances are on the
+        scale of the standard errors, and NaN for differences that are not planned.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:
@@ -277,7 +279,7 @@ class PowerPlan:
         _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
         if len(null := np.flatnonzero(distances[0] <= 0)):
             raise ValueError(
-                "difference must be given where the pilot shows none, as for "
+                "difference must be given if the pilot shows no difference, as for "
                 f"{joint.parameters[null[0]]}"
             )
         return distances
@@ -327,14 +329,14 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Asymptotic critical value, and standard deviations of the influence of a row."""
+    """Asymptotic critical value, and standard deviations of estimates from one row."""
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
 
 
 def _check_rows(n: float, name: str, value: Any) -> None:
-    """Check that the required number of rows is exact as a float."""
+    """Raise an error if the required number of rows is too large."""
     if not n <= _MAX_ROWS:
         raise ValueError(
             f"{name} must be so large that {_MAX_ROWS:g} rows suffice, got {value!r}"
@@ -342,9 +344,10 @@ def _check_rows(n: float, name: str, value: Any) -> None:
 
 
 def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
-    """Smallest integer that fits and is at least `minimum`; larger integers also fit.
+    """Smallest integer, at least `minimum`, that `fits` accepts.
 
-    The search begins at `start`, doubles its steps, and then bisects.
+    All larger integers must fit as well. The search begins at `start`, doubles its
+    steps, and then bisects.
     """
     fits = cache(fits)
     low, high, step = start, start, 1
@@ -356,7 +359,7 @@ def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
 
 
 def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Values by position of the parameter, from one value or from values by metric."""
+    """Convert one value, or values by metric, to values by parameter position."""
     titles = [parameter.key.title for parameter in joint.parameters]
     values_by_metric = by_metric(values, titles, name, "a number")
     if not values_by_metric:
@@ -379,7 +382,7 @@ def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:
 def _refuse(
     joint: JointEstimate, positions: Iterable[int], faulty: Array, fault: str
 ) -> None:
-    """Raise an error that names the parameters with a fault."""
+    """Raise an error that names the parameters with a fault, if there are any."""
     names = [str(joint.parameters[k]) for k in positions if faulty[k]]
     if names:
         raise ValueError(

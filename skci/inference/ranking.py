@@ -18,6 +18,7 @@ from skci.inference.critical.correlation import (
     differences_of,
 )
 from skci.inference.critical.max_distribution import step_down_directions
+from skci.inference.critical.quantile import Marginal
 from skci.inference.joint import JointEstimate
 from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.pvalues import signed_statistics
@@ -31,7 +32,7 @@ def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
     """Positions of parameters of one metric, sorted from best to worst estimate."""
     sign = joint.parameters[positions[0]].trait.sign
     order = np.argsort(-sign * joint.estimates[list(positions)], kind="stable")
-    return [positions[k] for k in order]
+    return np.array(positions)[order].tolist()
 
 
 def intervals_to_best(
@@ -186,13 +187,11 @@ def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
     return np.where(undefined, np.nan, ranks)
 
 
-def rank_intervals(
-    joint: JointEstimate, panels: Sequence[Sequence[int]]
-) -> list[Array]:
-    r"""Confidence intervals of the ranks of R models on each panel, (R, 2).
+def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
+    r"""Confidence intervals of the ranks of the models on each panel, (K, 2).
 
     The rank is 1 plus the number of better models. Step-down tests of all ordered
-    pairs of all panels give the interval [1]_
+    pairs of all panels give the interval of the rank among R models [1]_
 
     .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
         R - \#\{i: i \text{ is shown to be worse}\}
@@ -208,20 +207,21 @@ def rank_intervals(
     """
     if joint.horizon is not None:
         raise ValueError("ranks need a report without a horizon")
-    factor = covariance_factor(np.nan_to_num(joint.covariance))
-    pairs = _ordered_pairs(joint, panels, factor)
+    pairs, factor = _ordered_pairs(joint, panels), None
+    if len(pairs.df) > 1:
+        factor = covariance_factor(np.nan_to_num(joint.covariance))
+        pairs = pairs.with_variance(factor)
+    models = [*itertools.chain(*panels)]
     if joint.simultaneous:
         n_better, n_worse = pairs.counts(joint, factor)
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
-        models = [*itertools.chain(*panels)]
         for k in progress(models, "ranks", len(models)):
             counts = pairs.with_parameter(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
-    return [
-        np.stack([1 + n_better[rows], len(rows) - n_worse[rows]], axis=1)
-        for rows in map(list, panels)
-    ]
+    sizes = [*map(len, panels)]
+    highest = np.repeat(sizes, sizes) - n_worse[models]
+    return np.stack([1 + n_better[models], highest], axis=1)
 
 
 class _OrderedPairs(NamedTuple):
@@ -236,55 +236,58 @@ class _OrderedPairs(NamedTuple):
     df: Array
     """Degrees of freedom of the differences."""
 
-    def with_parameter(self, k: int) -> _OrderedPairs:
-        """Pairs that include parameter k."""
-        rows = (self.better == k) | (self.worse == k)
+    def subset(self, rows: Array) -> _OrderedPairs:
+        """Pairs at some rows."""
         return _OrderedPairs(*(column[rows] for column in self))
 
-    def counts(self, joint: JointEstimate, factor: Array) -> Array:
-        """Numbers of parameters shown to be better and worse, by parameter, (2, P)."""
-        size = len(joint.parameters)
-        if not len(self.df):
-            return np.zeros((2, size), dtype=int)
-        df = joint.common_df
-        statistics = self.statistics
+    def with_parameter(self, k: int) -> _OrderedPairs:
+        """Pairs that include parameter k."""
+        return self.subset((self.better == k) | (self.worse == k))
+
+    def with_variance(self, factor: Array) -> _OrderedPairs:
+        """Pairs whose difference varies, given the loadings of the parameters."""
+        variances = (factor**2).sum(axis=1)
+        squares = ((factor[self.better] - factor[self.worse]) ** 2).sum(axis=1)
+        noise = _NO_VARIANCE * (variances[self.better] + variances[self.worse])
+        return self.subset(squares > noise)
+
+    def counts(self, joint: JointEstimate, factor: Array | None) -> Array:
+        """Numbers of parameters shown to be better and worse, by parameter, (2, P).
+
+        Several pairs need the loadings of the parameters, `factor`.
+        """
+        df, statistics = joint.common_df, self.statistics
         if df is None:  # convert to normal quantiles
             statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
-        loadings = _loadings(joint, factor, self.better, self.worse)
-        pvalues = step_down_directions(
-            statistics, loadings, df or np.inf, joint.random_state
-        )
-        shown = pvalues < 1 - joint.confidence_level
-        return np.array([np.bincount(k[shown], minlength=size) for k in self[1::-1]])
+        if factor is None or len(statistics) < 2:
+            pvalues = Marginal(2, df or np.inf).sf(statistics)
+        else:
+            loadings = _loadings(joint, factor, self.better, self.worse)
+            pvalues = step_down_directions(
+                statistics, loadings, df or np.inf, joint.random_state
+            )
+        shown, size = pvalues < 1 - joint.confidence_level, len(joint.parameters)
+        n_better = np.bincount(self.worse[shown], minlength=size)
+        return np.stack([n_better, np.bincount(self.better[shown], minlength=size)])
 
 
 def _ordered_pairs(
-    joint: JointEstimate, panels: Sequence[Sequence[int]], factor: Array
+    joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> _OrderedPairs:
     """Pairs of parameters of each panel, ordered by their estimates."""
-    variances = (factor**2).sum(axis=1)
-    blocks = []
-    for positions in map(list, panels):
+    empty = np.zeros(0, dtype=int)
+    blocks: list[Sequence[Array]] = [[empty, empty, np.zeros(0), np.zeros(0)]]
+    for positions in panels:
         pairs = list(itertools.combinations(range(len(positions)), 2))
         if not pairs:
             continue
         compared = _advantages(joint, positions, pairs)
-        first, second = np.array(positions)[np.transpose(pairs)]
         statistics = signed_statistics(compared)
-        squares = ((factor[first] - factor[second]) ** 2).sum(axis=1)
-        noise = _NO_VARIANCE * (variances[first] + variances[second])
-        is_defined = compared.usable & (squares > noise)
-        is_better = statistics > 0
-        columns = _OrderedPairs(
-            np.where(is_better, first, second),
-            np.where(is_better, second, first),
-            np.abs(statistics),
-            compared.degrees_of_freedom,
-        )
-        blocks.append([column[is_defined] for column in columns])
-    if not blocks:
-        empty = np.zeros(0, dtype=int)
-        return _OrderedPairs(empty, empty, np.zeros(0), np.zeros(0))
+        ends = np.array(positions)[np.transpose(pairs)]
+        better, worse = np.where(statistics > 0, ends, ends[::-1])
+        df = compared.degrees_of_freedom
+        columns = _OrderedPairs(better, worse, np.abs(statistics), df)
+        blocks.append(columns.subset(compared.usable))
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
 
 

@@ -16,7 +16,7 @@ _RANK = 1e-10  # relative eigenvalue that counts as zero
 
 
 class ResampledMoments(NamedTuple):
-    """Estimates (K,), their covariance (K, K) and its degrees of freedom."""
+    """Estimates (K,), with a covariance (K, K) and its degrees of freedom."""
 
     estimates: Array
     covariance: Array
@@ -55,10 +55,10 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
 
 
 def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
-    r"""Moments of cross-validated estimates from leaving out groups of rows.
+    r"""Moments of cross-validated estimates, by a jackknife over groups of rows.
 
-    For each of P random partitions of the rows in G groups, the cross-validation is
-    repeated without each group k:
+    For each of P random partitions of the rows into G groups, the cross-validation is
+    repeated G times, each time without one group k:
 
     .. math:: V = \frac{1}{P} \sum_p \frac{G - 1}{G} \sum_k
         (m_{p(-k)} - \bar m_p) (m_{p(-k)} - \bar m_p)^T,
@@ -86,7 +86,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     values : ndarray of shape (P, K)
         Estimates from all rows in each partition.
     left_out : ndarray of shape (P, G, K)
-        Estimates without each of the groups.
+        Estimates from all rows except those of one group, for each group.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def five_by_two_f(differences: Array) -> float:
 
 
 class LeaveOneOutBootstrap(NamedTuple):
-    """Leave-one-out bootstrap for K mean losses over n units."""
+    """Results of the leave-one-out bootstrap for K mean losses over n units."""
 
     estimates: Array
     """Mean losses, (K,)."""
@@ -178,13 +178,14 @@ def leave_one_out_bootstrap(
     .. math:: m = \sum_i w_i \bar L_i , \qquad D_i = w_i (\bar L_i - m)
         + \Bigl(1 - \frac{1}{n}\Bigr)^{-n} \frac{1}{B} \sum_b (N_{bi} - \bar N_i) q_b
 
-    where :math:`\bar L_i` is the mean loss of unit i in the samples b without it,
-    :math:`N_{bi}` the number of times that it was drawn, :math:`w_i` its share of the
-    weights, and :math:`q_b` the sum of :math:`w_i (L_{bi} - \bar L_i)` over the units
-    out of the bag. The article computes :math:`q_b` from :math:`L_{bi}` instead, and
-    the first term of its :math:`D_i` is about twice as large. Both versions are equal
-    for infinitely many samples. The version here has far less Monte Carlo noise, and
-    the bias of squares due to this noise can be subtracted [1]_.
+    where :math:`\bar L_i` is the mean loss of unit i in the samples b without unit i,
+    :math:`N_{bi}` the number of times that unit i was drawn, :math:`w_i` the share of
+    unit i in the total weight, and :math:`q_b` the sum of :math:`w_i (L_{bi} - \bar
+    L_i)` over the units out of the bag. The article computes :math:`q_b` from
+    :math:`L_{bi}` instead, and the first term of its :math:`D_i` is about twice as
+    large. Both versions are equal for infinitely many samples. The version here has far
+    less Monte Carlo noise, and the bias of squares due to this noise can be subtracted
+    [1]_.
 
     Parameters
     ----------
@@ -231,18 +232,18 @@ def bootstrap_632(
 
     where :math:`m_0` is the apparent error of models fitted to all units, and
     :math:`m_1` the error of the leave-one-out bootstrap. For .632+, :math:`\gamma` is
-    the no-information error, :math:`m_1' = \min(m_1, \gamma)` and
-    :math:`R = (m_1' - m_0) / (\gamma - m_0)`. R is 0 for .632, or if :math:`m_0` is the
-    largest error. Errors are the distances of the metrics from their best values. The
-    covariance is the infinitesimal-jackknife covariance of :math:`m_1`, raised to at
-    least that of the losses of independent units. Standard errors are then scaled in
+    the no-information error, :math:`m_1' = \min(m_1, \gamma)` and :math:`R = (m_1' -
+    m_0) / (\gamma - m_0)`. R is 0 for .632, or if :math:`m_0` is the largest error.
+    Errors are the distances of the metrics from their best values. The covariance is
+    the infinitesimal-jackknife covariance of :math:`m_1`, raised to at least the
+    covariance for losses of independent units. Standard errors are then scaled in
     proportion to the errors.
 
     Parameters
     ----------
     left_out : LeaveOneOutBootstrap
     apparent, best : ndarray of shape (K,)
-        Apparent values of the metrics, and their best values.
+        Values of the metrics on the training rows, and the best possible values.
     no_information : ndarray of shape (K,), optional
         Means of the metrics over all pairs of a true and a predicted value, for .632+.
 
@@ -274,13 +275,13 @@ def bootstrap_632(
 
 
 def _sample_covariance(values: Array) -> Array:
-    """Sample covariance of rows, (K, K)."""
+    """Sample covariance of the columns, (K, K)."""
     deviations = values - values.mean(axis=0)
     return deviations.T @ deviations / (len(values) - 1)
 
 
 def _raise_to(covariance: Array, minimum: Array) -> Array:
-    """Covariance raised to a minimum in the directions in which it is smaller."""
+    """Raise a covariance to a minimum, in all directions in which it is smaller."""
     scale = np.sqrt(np.abs(minimum.diagonal()))
     scale[scale == 0] = 1.0
     eigenvalues, directions = np.linalg.eigh(minimum / np.outer(scale, scale))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -30,7 +30,7 @@ from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Functional, Mean, without_negation
-from skci.measures.traits import IDENTITY
+from skci.measures.traits import IDENTITY, MeasureProperties
 
 NO_VARIANCE = 1e-10
 """Relative standard deviation that counts as zero."""
@@ -57,10 +57,13 @@ _HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no varian
 _P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one more row
 
 
-HEAVY_TAIL = SmallSampleReason(
-    "heavy tails: a few rows have so much influence that the variance may not exist "
-    "and the interval may be too narrow, regardless of the number of rows"
-)
+def heavy_tail(trait: MeasureProperties) -> SmallSampleReason:
+    """Reason due to heavy tails; a bounded measure has a variance."""
+    text = "heavy tails: a few rows have so much influence that "
+    if np.isfinite(trait.bounds).all():
+        return SmallSampleReason(f"{text}the interval may be too narrow")
+    text += "the variance may not exist and the interval may be too narrow, regardless "
+    return SmallSampleReason(f"{text}of the number of rows")
 
 
 _ONE_MORE = SmallSampleReason(
@@ -103,15 +106,10 @@ class RowEstimate:
 
     # Members that depend on the design
 
-    @property
-    def design_effect(self) -> float:
-        """Ratio of the variance to the variance of a simple random sample."""
-        return 1.0
-
-    @property
-    def spans_strata(self) -> bool:
-        """Whether the parameter, or one of its components, varies in several strata."""
-        return False
+    design_effect: ClassVar[Any] = 1.0
+    """Ratio of the variance to the variance of a simple random sample."""
+    spans_strata: ClassVar[Any] = False
+    """Whether the parameter, or one of its components, varies in several strata."""
 
     @property
     def is_normal(self) -> bool:
@@ -119,9 +117,12 @@ class RowEstimate:
         return not self.parameter.interval_method.studentises
 
     @property
-    def functional_and_counts(self) -> tuple[Functional, Array]:
-        """Functional and counts from which the interval is computed."""
-        return self.parameter.functional, self.parameter.counts
+    def table_of_interval(self) -> tuple[Functional, Array, float]:
+        """Functional, counts and design effect for the interval method.
+
+        Methods that also use the standard error may have another design effect.
+        """
+        return self.parameter.functional, self.parameter.counts, self.design_effect
 
     def stratum_noise(self, z: float) -> float:
         """Noise variance for strata with few rows in a cell."""
@@ -480,7 +481,7 @@ class RowEstimate:
             return []  # the interval is the range
         reasons = self._reasons_of_design
         if self._has_neglected_tail:
-            reasons.append(HEAVY_TAIL)
+            reasons.append(heavy_tail(self.parameter.trait))
         return reasons
 
     @property
@@ -618,24 +619,19 @@ class RowEstimate:
         if parameter.interval_method.corrects_skewness:
             a, b, c = self._scaled_hall_coefficients(standard_error)
             hall = sign * a, sign * b, sign * c
-        functional, counts = self.functional_and_counts
+        functional, counts, effect = self.table_of_interval
         return Task(
             trait,
             estimate,
             standard_error,
             parameter.support.rarer_class,
-            without_negation(functional),
+            without_negation(functional) if sign < 0 else functional,
             counts,
-            self._effect_on_interval,
+            effect,
             hall,
             sign,
             parameter.agreement,
         )
-
-    @property
-    def _effect_on_interval(self) -> float:
-        """Design effect for the interval method, which also uses the standard error."""
-        return self.design_effect
 
     def _scaled_hall_coefficients(
         self, standard_error: float

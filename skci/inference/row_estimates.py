@@ -124,12 +124,6 @@ class RowEstimates(Estimates):
         has_noise = method.blurs and blurred_variance > 0
         return has_noise or estimate.parameter.is_on_boundary or self.has_variance(k)
 
-    def is_degenerate(self, k: int) -> bool:
-        parameter = self.parameters[k]
-        if not parameter.interval_method.needs_error or parameter.is_on_boundary:
-            return False
-        return not self.has_variance(k)
-
     def single_unit(self, k: int) -> str:
         return self.by_parameter[k].single_unit
 

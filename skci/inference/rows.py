@@ -15,10 +15,10 @@ SAME_WEIGHT = 1e-12  # relative difference of weights that count as equal
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Numbers and weights of rows by unit of a sample.
+    """Number and weight of the rows of each unit of a sample.
 
-    Units are distinct outcomes, or rows. Only ratios of weights matter; their scale is
-    kept to merge the rows of several chunks of data.
+    A unit is a distinct outcome, or a single row. Only ratios of weights matter. The
+    scale of the weights is kept, so that rows of several chunks of data can be merged.
     """
 
     weights: Array
@@ -31,7 +31,7 @@ class Rows:
     scale: float = 1.0
     """Power of two by which weights were divided, so that powers do not overflow."""
     are_mixtures: bool = False
-    """Whether units are mixtures that have the moments of rows, instead of rows."""
+    """Whether units are mixtures with the same moments as rows, instead of rows."""
 
     @classmethod
     def from_rows(
@@ -41,9 +41,10 @@ class Rows:
         weights: Array | None = None,
         counts: Array | None = None,
     ) -> Rows:
-        """Count n rows by their unit, with weights of shape (n,).
+        """Add up the weights of n rows by unit.
 
-        `counts` has the number of times that each row occurs, by default once.
+        `unit` contains the unit index of each row. `counts` contains the number of
+        times that each row occurs, by default once.
         """
         numbers = np.bincount(unit, counts, n_units).astype(np.intp)
         if weights is None:
@@ -56,12 +57,12 @@ class Rows:
         return cls(total, np.array(powers), numbers, scale)
 
     def replicated(self, factor: float) -> Rows:
-        """Rows with the number of rows of each unit multiplied by a factor."""
+        """Multiply the number of rows of each unit by a factor."""
         return Rows(self.counts * factor)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Rows]) -> Rows:
-        """Concatenate the units of several samples, on one scale."""
+        """Concatenate the units of several samples, with weights on a common scale."""
         scale = max(rows.scale for rows in parts)
         parts = [rows.times(rows.scale / scale) for rows in parts]
         weights = np.concatenate([rows.weights for rows in parts])
@@ -98,8 +99,10 @@ class Rows:
     @cached_property
     def counts(self) -> Array:
         """Weights of the units, scaled to add up to the number of rows."""
-        if self.numbers is None or self.are_equal:
-            return self.frequencies
+        if self.numbers is None:
+            return self.weights
+        if self.are_equal:
+            return self.numbers
         return self.weights * (self.numbers.sum() / self._total)
 
     @cached_property
@@ -121,7 +124,7 @@ class Rows:
 
     @cached_property
     def shares(self) -> Array:
-        """Mean share of the rows of each unit in the total weight."""
+        """Mean weight of the rows of each unit, relative to the total weight."""
         if self.numbers is None:
             return repeated(np.array(1 / self._total), len(self))
         return self.weights / np.maximum(self.numbers, 1) / self._total
@@ -130,9 +133,9 @@ class Rows:
     def repeats(self) -> Sequence[Array]:
         """Multiplicities of units in sums of powers over rows, four arrays (units,).
 
-        Entry k - 1 is the sum of (w / mean weight of the unit)**k over the rows of a
-        unit, for k = 1 to 4. A sum of k-th powers over rows is a sum over units with
-        these multiplicities.
+        Array k - 1 contains, for each unit, the sum of (w / mean weight of the unit)**k
+        over the rows, for k = 1 to 4. With these multiplicities, a sum of k-th powers
+        over rows becomes a sum over units.
         """
         if self.powers is None or self.numbers is None:
             return (self.weights,) * 4
@@ -145,7 +148,7 @@ class Rows:
         return round(self.frequencies[units].sum())
 
     def mean_square(self, influence: Array, counts: Array) -> float:
-        """Variance over rows of the influence values of cells with counts."""
+        """Variance of influence values over rows, given the counts of the cells."""
         p = counts / max(counts.sum(), 1.0)
         return float(p @ (influence - p @ influence) ** 2)
 
@@ -167,7 +170,7 @@ class Rows:
         )
 
     def times(self, factor: float) -> Rows:
-        """Rows with all weights multiplied by a factor."""
+        """Multiply the weights of all rows by a factor."""
         if factor == 1:
             return self
         return replace(
@@ -180,10 +183,10 @@ class Rows:
 
     @property
     def all_powers(self) -> Array:
-        """Sums of powers of weights, (3, units), with weight 1 by default."""
+        """Sums of powers of weights, (3, units); weights are 1 by default."""
         return np.array([self.weights] * 3) if self.powers is None else self.powers
 
     def per_row(self) -> Rows:
-        """Rows with weights scaled to add up to the number of rows."""
+        """Rescale weights to add up to the number of rows."""
         scaled = self.times(self.n_samples / float(self._total))
         return replace(scaled, weights=self.counts, scale=1.0)

@@ -5,9 +5,9 @@ The variance of a mean over runs is
 .. math:: V = V_\text{rows} + V_\text{runs} - V_\text{both} ,
 
 The variance due to rows is computed from influence values averaged over runs. The
-variance due to runs is computed from the values of the metric by run. Both terms
-include the third term, which is computed from the deviations of influence values in
-each run from their mean over runs.
+variance due to runs is computed from the values of the metric by run. Both variances
+include the third term. It is computed from the deviations of influence values in each
+run from their mean over runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variances of an estimate: due to rows, due to runs, and included in both."""
+    """Variance of an estimate: due to rows, due to runs, and included in both."""
 
     rows: float
     runs: float
@@ -58,12 +58,15 @@ class Variances(NamedTuple):
 
     @property
     def rows_only(self) -> Array:
-        """Variances due to rows that are not included in those due to runs, (K,)."""
+        """Variances due to rows, minus the variances included in both, (K,)."""
         return np.maximum(self.rows - self.both.sum(axis=0), 0.0)
 
     @property
     def total(self) -> Array:
-        """Variances of the estimates, at least each source's variance, (K,)."""
+        """Total variances, at least as large as the variances due to runs, (K,).
+
+        By default, they are also at least as large as the variances due to rows.
+        """
         runs = self.runs.sum(axis=0)
         total = self.rows + runs - self.both.sum(axis=0)
         minima = [self.rows, runs] if self.at_least_rows else [runs]
@@ -85,7 +88,7 @@ class RunSet(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CrossedMeans:
-    """Covariance of P means over runs, for rows that are crossed with sets of runs.
+    """Covariance of P means over runs, where each run has predictions for all rows.
 
     Sets of runs are independent: one set for each model, or a single set of paired
     runs.
@@ -106,10 +109,10 @@ class CrossedMeans:
         sets: Sequence[Sequence[Array]],
         at_least_rows: bool = True,
     ) -> CrossedMeans:
-        """Covariance of means over runs, from the J parameters of all runs.
+        """Compute the covariance of P means over runs, from J parameters of runs.
 
-        `means` has the coefficients of the means, (P, J). `sets` has, for each set of
-        runs, the positions of the parameters by run.
+        `means` contains the coefficients of the means, (P, J). `sets` contains, for
+        each run of each set, the positions of the parameters of the run.
         """
         covariance = source.covariance
         values = np.nan_to_num([parameter.estimate for parameter in source.parameters])
@@ -139,7 +142,7 @@ class CrossedMeans:
         return np.array([run_set.size for run_set in self.sets])
 
     def variances(self, coefficients: Array) -> Variances:
-        """Variances of K linear combinations; rounding errors are set to zero."""
+        """Variances of K linear combinations; rounding errors become zero."""
         pairs = [(coefficients[:, runs.members], runs) for runs in self.sets]
         variances = Variances(
             _squares(coefficients, self.rows),
@@ -175,7 +178,7 @@ class RunEstimates(Estimates):
     parameters: tuple[Parameter, ...]
     means: CrossedMeans
     coefficients: Array
-    """Coefficients of the K parameters in the P means, (K, P)."""
+    """Coefficients of the P means in each of the K parameters, (K, P)."""
     row_estimates: Estimates
     """Estimates of the same parameters with variance due to rows only."""
     df_method: str
@@ -185,7 +188,7 @@ class RunEstimates(Estimates):
     run_estimates: Estimates
     """Estimates of the parameters of all runs."""
     runs: tuple[tuple[ParameterLabels, str | None], ...]
-    """For each parameter of a run, the key of its mean and the run name."""
+    """Key of the mean and name of the run, for each parameter of a run."""
     available: ClassVar[AvailableData] = "skewness"
     preferred: ClassVar[Sequence[str]] = ("logit",)
 
@@ -230,7 +233,7 @@ class RunEstimates(Estimates):
         return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
 
     def _degrees_of_freedom(self, variances: Variances, df_of_runs: Array) -> Array:
-        """Degrees of freedom of total variances; `df_of_runs` applies to the runs."""
+        """Degrees of freedom of total variances, given `df_of_runs` of each set."""
         set_variances = variances.runs
         df_of_rows = self.row_estimates.degrees_of_freedom
         runs = set_variances.sum(axis=0)
@@ -272,7 +275,7 @@ class RunEstimates(Estimates):
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
 
     def by_run(self, header: str) -> Estimates:
-        """Estimates of each run of the means, as subgroups in column `header`."""
+        """Estimates of single runs, with the run as a subgroup in column `header`."""
         order = {parameter.key: k for k, parameter in enumerate(self.parameters)}
         positions = [
             j for j, (key, run) in enumerate(self.runs) if run and key in order
@@ -289,7 +292,7 @@ class RunEstimates(Estimates):
         return replace(source, parameters=tuple(named))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, including reasons due to rows."""
+        """Reasons why an interval may be too narrow, including reasons from rows."""
         reasons = super().small_sample_reasons(k)
         reasons = reasons + self.row_estimates.small_sample_reasons(k)
         return list(dict.fromkeys(reasons))
@@ -369,7 +372,7 @@ def mean_over_runs(
 
 
 def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Parameter:
-    """Parameter for the mean over runs; undefined if any run is undefined."""
+    """Parameter for the mean over runs, undefined if a run is undefined."""
     values = [parameter.value for parameter in parameters]
     mean = with_fixed_estimate(parameters[0], float(np.mean(values)))
     low, high = np.mean([p.extension for p in parameters], axis=0).tolist()
@@ -385,12 +388,13 @@ def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Pa
 def united_df(
     df_method: str, runs: float, rows: float, df_runs: float, df_rows: float
 ) -> float:
-    """Degrees of freedom of a variance with a share due to runs and one due to rows.
+    """Degrees of freedom of a variance that has two sources, runs and rows.
 
-    The shares add up to less than 1 if the variance was raised to the variance due to
-    rows. With "quadrature", the squared quantile is the mean of the squared quantiles
-    of both sources, weighted by the shares. The quantile is at least the quantile for
-    the larger degrees of freedom.
+    `runs` and `rows` are the shares of the sources in the variance. The shares add up
+    to less than 1 if the variance was raised to the variance due to rows. With
+    "quadrature", the squared quantile is the mean of the squared quantiles of both
+    sources, weighted by the shares. The quantile is at least the quantile for the
+    larger degrees of freedom.
     """
     if not runs:
         return df_rows

@@ -33,7 +33,7 @@ class StratifiedTable:
 
     functional: Poststratified
     counts: Array
-    """Counts of the cells of each stratum; if shares are estimated, then of strata."""
+    """Counts of the cells of each stratum, then of strata if shares are estimated."""
     inside: Array
     """Mask of the cells on which the parameter depends; False for counts of strata."""
     numbers: Array
@@ -49,7 +49,7 @@ class StratifiedTable:
 
     @cached_property
     def informative_strata(self) -> Array:
-        """Indices in the design of the strata within which influence values differ."""
+        """Strata within which influence values differ, as indices in the design."""
         counts = self.counts + self.pseudo_counts
         differ = self.functional(counts / counts.sum()).has_influence
         strata = self.functional.strata
@@ -66,7 +66,7 @@ class StratifiedTable:
         return np.bincount(self.samples, self.counts)
 
     def distribute_rows(self, rows: Array) -> Array:
-        """Counts of cells if `rows` of each stratum are divided among its cells."""
+        """Divide `rows` rows per stratum equally among the cells of the stratum."""
         n_cells = np.bincount(self.samples, self.inside)
         per_cell = np.zeros(len(n_cells))
         per_cell[: self.n_strata] = rows / n_cells[: self.n_strata]
@@ -74,12 +74,12 @@ class StratifiedTable:
 
     @cached_property
     def pseudo_counts(self) -> Array:
-        """Pseudo-counts of two rows in total, in proportion to the sizes of strata."""
+        """Pseudo-counts of two rows, divided in proportion to the sizes of strata."""
         sizes = self.sizes[: self.n_strata]
         return self.distribute_rows(2 * sizes / sizes.sum())
 
     def smoothing(self, size: int) -> Array:
-        """Weighted pseudo-counts of the cells of a table without strata, (size,)."""
+        """Weighted pseudo-counts by cell, added up over strata, (size,)."""
         strata = self.functional.strata
         added = self.pseudo_counts[: len(strata)] * self.row_weights[strata]
         return np.bincount(self.functional.functional.cells, added, size + 1)[:size]
@@ -93,9 +93,10 @@ class StratifiedTable:
 
     @cached_property
     def design_effect(self) -> float:
-        """Ratio of the variance to the variance of multinomials with the same sizes.
+        """Ratio of the variance to the variance of independent multinomials.
 
-        The ratio exceeds 1 because strata of n rows have the factor n / (n - 1).
+        The multinomials have the sizes of the strata. The ratio exceeds 1 because the
+        variance in a stratum of n rows is multiplied by n / (n - 1).
         """
         total = float(self._smoothed_variances.sum())
         return self.variance / total if total else 1.0
@@ -106,12 +107,13 @@ class StratifiedTable:
         return self._variances(counts, counts) / self.sizes
 
     def noise(self, z: float) -> float:
-        r"""Variance for strata without observed variance whose rows can differ.
+        r"""Variance to add for strata in which no variance is observed.
 
-        The variance in such a stratum follows Agresti and Coull (1998): :math:`z^2`
-        rows are added in equal parts to the possible cells of the stratum. If several
-        strata contribute to the standard error, fewer rows are added to each stratum,
-        so that the intervals of the strata are combined as by Yan and Su (2010).
+        If the rows of such a stratum can differ, its variance follows Agresti and Coull
+        (1998): :math:`z^2` rows are added in equal parts to the possible cells of the
+        stratum. If several strata contribute to the standard error, fewer rows are
+        added to each stratum, so that the intervals of the strata are combined as by
+        Yan and Su (2010).
         """
         observed = self._variances(self.counts, self.counts)
         variances = self._agresti_coull(z**2)
@@ -122,15 +124,15 @@ class StratifiedTable:
         return float(self._agresti_coull(rows)[unseen].sum())
 
     def _agresti_coull(self, rows: float) -> Array:
-        """Variances due to the samples, with `rows` added to each stratum."""
+        """Variances due to the samples, after `rows` are added to each stratum."""
         counts = self.counts + self.distribute_rows(np.full(self.n_strata, rows))
         return self._variances(counts, self.counts) / np.bincount(self.samples, counts)
 
     def _variances(self, counts: Array, at: Array) -> Array:
-        """Variances within samples of the influence values at a table, by sample.
+        """Variance of the influence values within each sample, at a table.
 
-        The variance of the estimate is the sum of these variances, each divided by the
-        size of its sample.
+        The variance of the estimate is the sum over samples of these variances, each
+        divided by the size of the sample.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -143,7 +145,7 @@ class StratifiedTable:
 def stratified_table(
     parameter: TableParameter, rows: Rows, design: Any
 ) -> StratifiedTable | None:
-    """Table by stratum of a parameter with enumerated cells.
+    """Create the table by stratum of a parameter with enumerated cells.
 
     The result is None if cells are unknown or too many, or if there are no strata of
     independent rows.
@@ -198,9 +200,9 @@ def stratified_table(
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
     """Whether some stratum with a large weight has few rows in a cell.
 
-    Sparse strata matter if, with one more row in the cell, their share of the variance
-    could be large. The variance within a stratum is approximated by the Gini-Simpson
-    diversity of its cells, 1 minus the sum of squared proportions.
+    Such sparse strata are ignored if, with one more row in the cell, their share of the
+    variance would still be small. The variance within a stratum is approximated by the
+    Gini-Simpson diversity of its cells, 1 minus the sum of squared proportions.
     """
     strata, frequencies = design.strata, rows.frequencies
     n = np.bincount(strata, frequencies)
@@ -241,7 +243,7 @@ def _sums_of_cells(
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Parameter whose pseudo-counts have the weights of the rows of the strata."""
+    """Weight the pseudo-counts of a parameter like the rows of each stratum."""
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
@@ -250,9 +252,10 @@ def smoothed_by_stratum(
 
 
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
-    """Mask of the cells possible in a stratum, then of the outside, (size + 1,).
+    """Mask of the cells that are possible in a stratum, (size + 1,).
 
-    All rows of the stratum have the true label `label`, unless it is -1.
+    The last entry refers to rows outside the table. All rows of the stratum have the
+    true label `label`, unless it is -1.
     """
     possible = np.ones(parameter.size + 1, dtype=bool)
     if parameter.components:

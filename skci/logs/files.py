@@ -1,6 +1,6 @@
-"""Files that may be logs, read as streams, and the results of log formats.
+"""Classes for log formats: files read as streams, and the samples read from them.
 
-A module for a format imports only from this module, and defines a `LogFormat`.
+The module of a log format defines a `LogFormat`. It imports only from this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from skci.data.files import DELIMITERS
 from skci.data.items import MEAN
 from skci.exceptions import IncompleteLogWarning, warn_caller
 
-_HEAD = 1 << 16  # characters from which the format is recognised
+_HEAD = 1 << 16  # number of characters from which the format is recognised
 _PIECE = 1 << 20
 _SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
@@ -37,21 +37,22 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """A grade that a harness does not simply average.
+    """A grade that an evaluation harness does not simply average.
 
     Parameters
     ----------
     value : float or str
         The grade.
     size : float, default=1
-        Number of units, such as tokens, that the value averages.
+        Number of units, such as tokens, over which `value` is a mean.
     function : {"mean", "ratio", "share", "perplexity"}, default="mean"
-        Aggregation by the harness. "mean" is the mean of the grades, and "ratio" is the
-        ratio of sums over all units. "share" is the same ratio for grades between 0 and
-        1, and "perplexity" is exp of the ratio.
+        Aggregation of the grades by the harness. "mean" is the mean over samples, and
+        "ratio" is the mean over all units, in which each grade is weighted by its size.
+        "share" is the mean over all units for grades between 0 and 1, and "perplexity"
+        is exp of the mean over all units.
     refused : str, default=""
-        Reason why the harness has no number for each sample; empty if it has one.
-        Reason why the harness has no number for each sample; empty if it has one.
+        Reason why the harness has no grade for single samples. Empty if there is a
+        grade for each sample.
 
     Examples
     --------
@@ -67,23 +68,25 @@ class Grade(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The answer of a model to an item, with its grades, as recorded in a log.
+    """The answer of a model to an item, as recorded in a log with its grades.
 
     Parameters
     ----------
     line : int
-        Line of the file, counted from 1, for messages; 0 if unknown.
+        Line number in the file for messages, counted from 1; 0 if it is unknown.
     model, task, item : str
         Names of the model, the task and the item.
     run : str, default="1"
         Name of the run, such as an epoch, if a model answers an item repeatedly.
     grades : sequence of (str, grade), optional
-        Scorers and grades. A grade is a number, a boolean, a word such as "C" or "yes",
-        a `Grade`, or None if it is missing. Empty for an item without any grade.
+        Pairs of a scorer and a grade. A grade is a number, a boolean, a word such as
+        "C" or "yes", a `Grade`, or None for a missing grade. The sequence is empty for
+        an item without any grade.
     group : str, default=""
-        Cluster of the item, used if the caller of :func:`read` names no field.
+        Cluster of the item. It is used if `groups` is not passed to :func:`read`.
     metadata : sequence of mappings, optional
-        Mappings that are searched for the field that the caller passes as `groups`.
+        Mappings of field names to values. The field that is passed to :func:`read` as
+        `groups` is searched in all of these mappings.
 
     Examples
     --------
@@ -103,22 +106,25 @@ class Sample(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The summary that a harness prints for the grades of a task by a scorer.
+    """The number that a harness prints for a task and a scorer.
 
-    Reports are refused if the samples in the file have another summary.
+    If this number differs from the number computed from the samples of the file,
+    :meth:`LogRows.report` raises an error.
 
     Parameters
     ----------
     task, scorer : str
         Names of the task and the scorer.
     refused : str, default=""
-        Reason why the summary cannot be computed from the samples; empty if it can.
+        Reason why the printed number cannot be computed from the samples. Empty if it
+        can be computed.
     printed : str, default=""
-        The printed numbers as text; empty if they are unknown.
+        Text of the printed numbers for messages. Empty if the numbers are unknown.
     values : sequence of float, optional
-        Printed numbers, one of which must equal the summary of the samples.
+        Printed numbers. One of these numbers must equal the number computed from the
+        samples.
     higher_is_better : bool, optional
-        Whether a higher grade is better, if the log states it.
+        Whether a higher grade is better. None if the log has no information.
 
     Examples
     --------
@@ -137,31 +143,32 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class LogFormat:
-    r"""A format of logs, for :func:`read` and the shell.
+    r"""A log format, for :func:`read` and for the command line.
 
-    A format only parses files; :func:`read` checks grades, groups and summaries. A
-    format is passed to :func:`read` as `formats`. Python and the shell also find the
-    formats of installed packages, by entry points of the group "skci.log_formats".
+    A format parses files. :func:`read` then checks the grades, clusters and printed
+    numbers. A format is passed to :func:`read` as `formats`. The formats of installed
+    packages are found through entry points of the group "skci.log_formats".
 
     Parameters
     ----------
     name : str
-        Name for messages.
+        Name of the format in messages.
     recognises : callable
-        ``recognises(file)``, which returns whether a `LogFile` has the format, from the
-        name, `head` and `keys` of the file.
+        Function ``recognises(file)`` that returns whether a `LogFile` has the format.
+        It uses the name, `head` and `keys` of the file.
     samples : callable
-        ``samples(file)``, which yields a `Sample` for each sample of such a file. It
-        also yields a `Statement` for each summary that the harness prints.
+        Function ``samples(file)`` that yields a `Sample` for each sample of a file. It
+        may also yield a `Statement` for each number printed by the harness.
     accompanies : callable, optional
-        ``accompanies(file)``, which returns whether the harness writes the file next to
-        logs, without samples. By default the harness writes no such files.
+        Function ``accompanies(file)`` that returns whether the file is written next to
+        logs by the harness and contains no samples. By default there are no such files.
     check_beside : callable, optional
-        ``check_beside(file)``, which uses such a file to check the logs in its folder.
+        Function ``check_beside(file)`` that uses a file without samples to check the
+        logs in the same folder.
 
     Examples
     --------
-    Logs of lines such as ``{"q": "17", "ok": true}``, in files named by their models:
+    Logs with lines such as ``{"q": "17", "ok": true}``, in files named after models:
 
     >>> import pathlib, tempfile
     >>> from skci import logs
@@ -184,10 +191,10 @@ class LogFormat:
 
 
 class Decoder(JSONDecoder):
-    """JSON decoder that treats deep nesting as an error of the document."""
+    """JSON decoder that reports too deep nesting as an error of the document."""
 
     def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
-        """Decode the value that begins at an index; also return its end index."""
+        """Decode the value at an index, and return the value and its end index."""
         try:
             return super().raw_decode(s, idx)
         except RecursionError as error:
@@ -200,16 +207,18 @@ DECODER = Decoder()
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log, read as a stream; text may be compressed with gzip.
+    """A file that may be a log, which is read as a stream.
 
-    The functions of a :class:`LogFormat` are called with such a file.
+    The functions of a :class:`LogFormat` are called with such a file. Text files may be
+    compressed with gzip.
 
     Parameters
     ----------
     path : Path
         Path of the file.
     incomplete : {"error", "warn"}, default="error"
-        Whether fewer samples than stated are an error or a warning.
+        Whether an error or a warning is raised if the log states that it has more
+        samples than it contains.
 
     Examples
     --------
@@ -227,7 +236,7 @@ class LogFile:
 
     @property
     def name(self) -> str:
-        """Name of the file, without the extension of compressed text."""
+        """Name of the file; compressed text is named without the extension ``.gz``."""
         name, ending = self.path.stem, self.path.suffix.lower()
         is_text = Path(name).suffix.lower() in _KINDS
         return name if ending == _COMPRESSED and is_text else self.path.name
@@ -239,12 +248,12 @@ class LogFile:
 
     @property
     def ending(self) -> str:
-        """Extension of the name in lower case."""
+        """Extension of the name in lower case, such as ``.json``."""
         return Path(self.name).suffix.lower()
 
     @property
     def kind(self) -> str:
-        """Kind of text by extension: JSON "document", JSON "lines", "table" or ""."""
+        """Type of text, by extension: JSON "document", JSON "lines", "table" or ""."""
         return _KINDS.get(self.ending, "")
 
     @property
@@ -255,7 +264,10 @@ class LogFile:
 
     @cached_property
     def head(self) -> str:
-        """First characters or first line; empty for a file that is not text."""
+        """Text at the start of the file: at least the first line of JSON lines.
+
+        The text is empty for other files than JSON and tables.
+        """
         if not self.kind:
             return ""
         with self._open() as file:
@@ -264,7 +276,7 @@ class LogFile:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the first object in the head, or names of the columns."""
+        """Keys of the first JSON object, or names of the columns of a table."""
         if self.kind == "table":
             return tuple(next(self._table(), ((), 0))[0])
         text, level, keys = self.head.lstrip().removeprefix("["), 0, []
@@ -279,19 +291,19 @@ class LogFile:
         return tuple(keys)
 
     def error(self, line: int, message: str) -> ValueError:
-        """Return an error for a line.
+        """Return an error that names the file and a line.
 
         Parameters
         ----------
         line : int
-            Line, counted from 1; 0 for the file.
+            Line number, counted from 1. 0 if the error refers to the whole file.
         message : str
-            Requirement, and the value that violates it.
+            Text of the error: a requirement, and the value that violates it.
 
         Returns
         -------
         ValueError
-            Error to raise, which names the file and the line.
+            The error, for the caller to raise.
         """
         return ValueError(f"{self.place(line)}: {message}")
 
@@ -301,7 +313,8 @@ class LogFile:
         Parameters
         ----------
         line : int
-            Line, or entry of an archive, counted from 1; 0 for the file.
+            Number of a line or of an entry of an archive, counted from 1. 0 for the
+            whole file.
 
         Returns
         -------
@@ -317,27 +330,29 @@ class LogFile:
         Parameters
         ----------
         n_held : int
-            Number of samples in the file.
+            Number of samples that the file contains.
         n_stated : int or None
-            Stated number of samples; nothing is checked if it is not an integer.
+            Number of samples that the log states. If it is not an integer, nothing is
+            checked.
         of : str, default=""
-            Part of the log for the message, as in ``" of task 'sums'"``.
+            Text for the message that names a part of the log, as in
+            ``" of task 'sums'"``.
 
         Returns
         -------
         bool
-            False if samples are missing and the caller of :func:`read` requested a
-            warning.
+            Whether the log contains all samples. False is returned only if
+            ``incomplete`` is "warn".
 
         Raises
         ------
         ValueError
-            If there are fewer samples than stated.
+            If samples are missing and ``incomplete="error"``.
 
         Warns
         -----
         IncompleteLogWarning
-            If there are fewer samples than stated and ``incomplete="warn"``.
+            If samples are missing and ``incomplete="warn"``.
         """
         if not isinstance(n_stated, int) or n_held >= n_stated:
             return True
@@ -363,7 +378,7 @@ class LogFile:
         kind: type = object,
         default: Any = None,
     ) -> Any:
-        """Return a field of a record, checked to have a type.
+        """Return a field of a record, and check its type.
 
         Parameters
         ----------
@@ -376,7 +391,8 @@ class LogFile:
         kind : {object, dict, list, str}, default=object
             Type of the field.
         default : object, optional
-            Value for a missing field and for null; without a default, these are errors.
+            Value to return if the field is missing or null. Without a default, a
+            missing field is an error.
 
         Returns
         -------
@@ -386,7 +402,7 @@ class LogFile:
         Raises
         ------
         ValueError
-            If the record has no such field, or the field has another type.
+            If the field is missing, or has another type.
         """
         value = self.check(record, dict, line).get(name)
         if value is None and default is not None:
@@ -397,7 +413,7 @@ class LogFile:
         return self.check(value, kind, line, f"the field {name!r} ")
 
     def check(self, value: Any, kind: type, line: int, what: str = "") -> Any:
-        """Return a value, checked to have a type.
+        """Return a value, and check its type.
 
         Parameters
         ----------
@@ -408,7 +424,7 @@ class LogFile:
         line : int
             Line of the value, for messages.
         what : str, default=""
-            Beginning of the message, as in ``"the field 'score' "``.
+            Start of the error message, as in ``"the field 'score' "``.
 
         Returns
         -------
@@ -454,14 +470,14 @@ class LogFile:
         Parameters
         ----------
         *opened : str
-            Members that are read piece by piece. An element of an array has the name of
-            the array. The name of a member of an object consists of the name of the
-            object, a dot and the name of the member.
+            Names of members that are read piece by piece, because they may be large.
+            The name of a nested member is the path to the member, with dots, as in
+            "results.stats". The elements of an array have the name of the array.
 
         Yields
         ------
         name : str
-            Name of the member; empty for the elements of a document that is an array.
+            Name of the member, or an empty string if the document is an array.
         value : object
             Value of the member.
         line : int
@@ -504,7 +520,7 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the header, as a row of its names, and the rows of a table."""
+        """Yield the header, as a mapping of names to themselves, and all rows."""
         delimiter, header = DELIMITERS[self.ending], None
         with self._open() as file:
             reader = csv.reader(
@@ -527,30 +543,33 @@ def is_number(value: Any) -> bool:
 
 
 def total(record: Any, *names: str) -> int | None:
-    """Sum of the counts in some fields of a record; None if all fields are missing."""
+    """Return the sum of the counts in some fields of a record.
+
+    None is returned if all fields are missing.
+    """
     fields = record if isinstance(record, dict) else {}
     counts = [fields[name] for name in names if isinstance(fields.get(name), int)]
     return sum(counts) if counts else None
 
 
 def within(record: Any, *names: str) -> Any:
-    """Return a member of nested objects, or None if it is missing."""
+    """Return a member of nested objects by its path, or None if it is missing."""
     for name in names:
         record = record.get(name) if isinstance(record, dict) else None
     return record
 
 
 class _Document:
-    """A JSON document, parsed with one value in memory at a time."""
+    """A JSON document that is parsed piece by piece, as a stream."""
 
     def __init__(self, file: LogFile, text: IO[str]) -> None:
         self._file, self._text = file, text
         self._buffer, self._at = "", 0
-        self._line, self._counted = 1, 0  # lines are counted up to this index
+        self._line, self._counted = 1, 0  # index up to which lines have been counted
 
     @property
     def line(self) -> int:
-        """Line of the next character, counted from 1."""
+        """Line number of the next character, counted from 1."""
         self._line += self._buffer.count("\n", self._counted, self._at)
         self._counted = self._at
         return self._line
@@ -578,7 +597,7 @@ class _Document:
             following = self._take("," + end)
 
     def peek(self) -> str:
-        """Return the next character that is not a space; empty at the end."""
+        """Return the next character after spaces, or an empty string at the end."""
         while True:
             space = _SPACE.match(self._buffer, self._at)
             self._at = space.end() if space else self._at
@@ -615,7 +634,7 @@ class _Document:
             return value
 
     def _more(self) -> bool:
-        """Read more text, at least as much as is buffered."""
+        """Append more text to the buffer, at least as much as it contains."""
         n_buffered = len(self._buffer) - self._at
         piece = self._text.read(max(_PIECE, n_buffered))
         if piece:

@@ -30,13 +30,13 @@ _ZSTANDARD = 93
 _MEANS = "mean", "accuracy"
 _ERRORS = "stderr", "bootstrap_stderr"
 _SPREADS = "std", "var"
-"""Metrics that are a mean of the grades, its standard error, or no mean."""
+"""Names of metrics that measure the spread of the grades."""
 _PERPLEXITY = "num_tokens", "sum_log_probs"
-"""Metadata of scores from which the harness computes perplexities."""
+"""Names of metadata from which the harness computes perplexities."""
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file is a list of logs, or of the tasks of a set of evaluations."""
+    """Whether a file lists logs, or describes a set of evaluations."""
     is_set = {"eval_set_id", "tasks"} <= {*file.keys}
     are_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
     is_list = bool(file.keys) and file.name in _LISTS and all(are_logs)
@@ -44,7 +44,7 @@ def _accompanies(file: LogFile) -> bool:
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Read the scores of samples; an epoch is a run."""
+    """Yield the samples and the printed numbers of a log; an epoch is a run."""
     header: dict[str, Any] = {}
     n_samples = 0
     averaged: dict[str, None] = {}
@@ -89,7 +89,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
-    """Check that the evaluation ended."""
+    """Check that the evaluation ended successfully."""
     if header.get("status") != "success":
         raise file.error(
             0,
@@ -102,7 +102,10 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
 def _statements(
     header: dict[str, Any], task: str, scorers: Iterable[str], is_complete: bool
 ) -> Iterator[Statement]:
-    """Read how each scorer reduces epochs, and the numbers that it prints."""
+    """Yield the numbers that each scorer prints.
+
+    Scorers that do not average the epochs of a sample are refused.
+    """
     scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
     for score in scores if isinstance(scores, list) else []:
@@ -125,7 +128,7 @@ def _statements(
 
 
 def _printed(metrics: Any) -> tuple[str, list[Any]]:
-    """Printed metrics of a scorer, and values that may be the mean of samples."""
+    """Return the printed metrics of a scorer as text, and those that may be means."""
     named_values = [
         (str(metric.get("name", key)).rpartition("/")[-1], metric.get("value"))
         for key, metric in (metrics.items() if isinstance(metrics, dict) else ())
@@ -134,7 +137,8 @@ def _printed(metrics: Any) -> tuple[str, list[Any]]:
     means = [(name, value) for name, value in named_values if name in _MEANS]
     if not all(is_number(value) and value == value for _, value in means):
         return "", []
-    # Other metrics may be means too, such as "all" for a mean by group.
+    # Without "mean" and "accuracy", another metric may be the mean of the samples,
+    # such as "all" of a scorer that reports means by group.
     shown = means or [
         (name, value) for name, value in named_values if name not in _ERRORS
     ]
@@ -145,7 +149,7 @@ def _printed(metrics: Any) -> tuple[str, list[Any]]:
 def _perplexities(
     file: LogFile, line: int, scorer: str, metadata: dict[str, Any]
 ) -> list[tuple[str, Grade]]:
-    """Losses of a sample per token and per sequence."""
+    """Return the mean loss of a sample per token and the loss per sequence."""
     n, log_likelihood = values = [metadata[name] for name in _PERPLEXITY]
     if not all(map(is_number, values)):
         requirement = f"{' and '.join(_PERPLEXITY)} must be numbers, got {values}"
@@ -158,7 +162,7 @@ def _perplexities(
 
 
 def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Yield the header and the samples of an archive, one by one."""
+    """Yield the header and the samples of an archive, one after the other."""
     name = ""
     try:
         with zipfile.ZipFile(file.path) as archive:

@@ -27,7 +27,7 @@ _FIELDS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("metrics", "doc_hash", "prompt_hash", "target_hash"),
 }
-"""Fields that are no metrics, for files without a list of metrics."""
+"""Fields that are not metrics. They identify the metrics in files without a list."""
 _NO_FILTER = "none"
 _MEANS = "mean", "nanmean"
 _DEFAULTS = {
@@ -37,23 +37,26 @@ _DEFAULTS = {
     "bits_per_byte": "bits_per_byte",
     "bypass": "bypass",
 }
-"""Default aggregations of metrics that are not averaged."""
+"""Default aggregation of each metric that is not averaged."""
 _CORPUS = {
     **{name: name for name in ("f1", "bleu", "chrf", "ter", "brier_score", "bypass")},
     "mcc": "matthews_corrcoef",
     "median": "median",
 }
-"""Aggregations of metrics that are computed from all documents at once."""
+"""Aggregation of each metric that is computed from all documents at once."""
 _KNOWN = {*_MEANS, *_DEFAULTS.values(), *_CORPUS.values()}
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Read the metrics of documents, by filter."""
+    """Yield the metrics of each document, and the printed numbers.
+
+    A scorer is a metric, with the filter that was applied to the answers.
+    """
     named = _NAME.fullmatch(file.stem)
     task = named["task"] if named else file.stem
     results = _results(file, named["time"] if named else None)
     model = str(results.get("model_name") or file.path.absolute().parent.name)
-    metrics: dict[str, tuple[str, str]] = {}  # name and filter by scorer
+    metrics: dict[str, tuple[str, str]] = {}  # metric name and filter, by scorer
     aggregations: dict[str, str | None] = {}
     documents = set()
     for record, line in file.records():
@@ -88,7 +91,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
-    """Aggregation of a metric, as stated by the results or by default."""
+    """Return the aggregation of a metric in the results, or the default aggregation."""
     listed = within(results, "configs", task, "metric_list")
     stated = [
         within(metric, "aggregation")
@@ -99,7 +102,10 @@ def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
 
 
 def _grade(value: Any, name: str, by: str | None) -> Any:
-    """Grade of a document by a metric; `by` names the aggregation, if it is known."""
+    """Return the grade of a document.
+
+    `by` is the aggregation of the metric, or None if the aggregation is unknown.
+    """
     is_list = isinstance(value, list)
     if value is None and by not in _CORPUS.values():
         return None
@@ -123,7 +129,10 @@ def _grade(value: Any, name: str, by: str | None) -> Any:
 
 
 def _results(file: LogFile, time: str | None) -> dict[str, Any]:
-    """Results for samples written at a time, with the name of the model."""
+    """Return the content of the results file that belongs to a file of samples.
+
+    `time` is the time in the names of both files.
+    """
     for ending in _ENDINGS:
         path = file.path.with_name(f"results_{time}.json{ending}")
         if path.exists():
@@ -132,13 +141,13 @@ def _results(file: LogFile, time: str | None) -> dict[str, Any]:
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file contains the results of an evaluation, which are means."""
+    """Whether a file contains the results of an evaluation, without samples."""
     has_results = file.kind == "document" and {"results", "versions"} <= {*file.keys}
     return has_results or _RESULTS.fullmatch(file.name) is not None
 
 
 def _check_beside(file: LogFile) -> None:
-    """Check that samples exist for all tasks in a file of results."""
+    """Check that there are samples for each task in a file of results."""
     named = _RESULTS.fullmatch(file.name)
     if named is None:
         return

@@ -12,10 +12,10 @@ from skci.logs.files import LogFile, LogFormat, Sample, total
 
 _RESULTS = "results.results"
 _STATS = "results.stats"
-_TABLE = "results.table", "results.table.body"  # in version 2, read piece by piece
+_TABLE = "results.table", "results.table.body"  # members of version 2 that may be large
 _OUTCOMES = "successes", "failures", "errors"
 _VERSION_2 = re.compile(r'\s*\{\s*"results"\s*:\s*\{\s*"version"\s*:\s*\d')
-_ERROR = 2  # the failure reason of an error, which is not a grade
+_ERROR = 2  # failure reason of a test that has no grade because of an error
 
 
 def _recognises(file: LogFile) -> bool:
@@ -25,7 +25,7 @@ def _recognises(file: LogFile) -> bool:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of a document; JSON lines have only results."""
+    """Yield the members of a JSON document, or the results in JSON lines."""
     if file.kind == "lines":
         yield from ((_RESULTS, result, line) for result, line in file.records())
     else:
@@ -33,7 +33,10 @@ def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
 
 
 def _samples(file: LogFile) -> Iterator[Sample]:
-    """Read whether tests pass, their scores and named scores; repeats are runs."""
+    """Yield the outcome, the score and the named scores of each test.
+
+    Repeats of a test are runs.
+    """
     labels, header = set(), {}
     for name, value, line in _members(file):
         if name == _RESULTS:
@@ -61,7 +64,8 @@ def _samples(file: LogFile) -> Iterator[Sample]:
             for part in identifiers
             if part
         )
-        # The text of a prompt differs between prompts, but not between repeats.
+        # Repeats of a test have the same prompt. Different prompts without a label are
+        # distinguished by their text.
         prompt = _label(file, value, line) or str(value["prompt"].get("raw"))
         repeats[model, item, prompt] += 1
         run = str(repeats[model, item, prompt])
@@ -76,14 +80,17 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _is_error(result: dict[str, Any]) -> bool:
-    """Whether a test has no grade; in version 2, such tests have no grading result."""
+    """Whether a test ended with an error and therefore has no grade.
+
+    In version 2, such a test has no grading result.
+    """
     if "failureReason" in result:
         return bool(result["failureReason"] == _ERROR)
     return bool(result.get("error")) and not result.get("gradingResult")
 
 
 def _label(file: LogFile, result: dict[str, Any], line: int) -> str:
-    """Label of the prompt of a result; empty if the prompt has no label."""
+    """Return the label of the prompt of a result, or an empty string."""
     prompt = file.field(result, "prompt", line, dict)
     label: str = file.field(prompt, "label", line, str, "")
     return label or str(prompt.get("display") or "")

@@ -1,4 +1,4 @@
-"""Search for logs, and checks of their samples."""
+"""Search for logs, and checks of the samples in logs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WORDS = {"c": 1.0, "p": 0.5, "i": 0.0, "n": 0.0} | {
     **dict.fromkeys(("false", "no", "fail", "failed", "incorrect"), 0.0),
     **dict.fromkeys((*MISSING, "none"), math.nan),
 }
-"""Values of words in lower case; inspect_ai uses C, P, I and N."""
+"""Grades by word, in lower case. inspect_ai uses the words C, P, I and N."""
 _NAMES = ("model", "task", "item", "run", "scorer", "group")
 _KINDS = {
     MEAN: "a mean over samples",
@@ -55,7 +55,7 @@ _KINDS = {
     PERPLEXITY: "exp of a mean loss",
     "": "not a mean over samples",
 }
-"""Descriptions of functions of grades for messages."""
+"""Descriptions of the aggregations of grades, for messages."""
 _CLOSE = 1e-6  # relative difference that is attributed to rounding
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -73,17 +73,20 @@ def read(
     Parameters
     ----------
     paths : path, sequence of paths, or mapping of str to these
-        Files, and folders that are searched for logs at all depths. A mapping names the
-        models, and replaces their names in the logs.
+        Log files, or folders that are searched for logs recursively. A mapping of names
+        to paths replaces the names of the models in the logs.
     groups : str, optional
-        Field of the metadata or document of each item that defines its cluster, such as
-        a passage; "repo" for SWE-bench. By default only tables have groups, from a
-        column "group" or "cluster".
+        Name of the field that contains the cluster of each item, such as a passage. The
+        field belongs to the metadata or the document of the item; SWE-bench has the
+        field "repo". By default, clusters are read only from tables with a column
+        "group" or "cluster".
     incomplete : {"error", "warn"}, default="error"
-        Whether a log with fewer samples than it states is an error or a warning.
+        Whether an error or a warning is raised if a log states that it has more samples
+        than it contains.
     formats : LogFormat or iterable of LogFormat, optional
-        Additional formats. A file is read by the first format that recognises it: of
-        `formats`, then of installed packages, then of the formats below.
+        Additional formats. A file is read by the first format that recognises the file,
+        in this order: `formats`, formats of installed packages, and the formats in the
+        notes.
 
     Returns
     -------
@@ -97,9 +100,9 @@ def read(
     TypeError
         If a format is not a :class:`LogFormat`.
     ValueError
-        If a file is damaged, truncated or not a log, a log has fewer samples than it
-        states, a folder has no logs, or two rows have the same model, task, item, run
-        and scorer. The message names the file and the line.
+        If a file is damaged, truncated or not a log, if a log contains fewer samples
+        than it states, if a folder has no logs, or if two grades have the same model,
+        task, item, run and scorer. The message names the file and the line.
 
     See Also
     --------
@@ -111,42 +114,44 @@ def read(
 
     - inspect_ai: logs in JSON and ``.eval`` files, of completed evaluations. Scorers
       keep their names, and the values of a dictionary are named ``scorer/key``. C, P, I
-      and N are 1, 0.5, 0 and 0. An epoch is a run. :meth:`LogRows.report` refuses
-      scorers for which the log does not state the mean of the grades.
+      and N are 1, 0.5, 0 and 0. An epoch is a run. :meth:`LogRows.report` raises an
+      error for scorers whose number in the log is not the mean of the grades.
     - lm-evaluation-harness: ``samples_*.jsonl``, written with ``--log_samples``.
-      Scorers are the metrics, with their filter as in ``exact_match/strict-match``. The
-      model is that of the results in the same folder, or else the folder. Perplexities,
-      bits per byte and lists of booleans are aggregated as by the harness.
-      :meth:`LogRows.report` refuses metrics that the harness computes from all
-      documents at once, such as BLEU.
+      A scorer is a metric with its filter, as in ``exact_match/strict-match``. The
+      model is named in the file of results in the same folder, or else after the
+      folder. Perplexities, bits per byte and lists of booleans are aggregated in the
+      same way as by the harness. :meth:`LogRows.report` raises an error for metrics
+      that the harness computes from all documents at once, such as BLEU.
     - promptfoo: ``results.json`` or ``.jsonl``, written with ``--output``. Scorers are
-      "pass", "score" and named metrics. A model is a provider, combined with a prompt
-      if there are several. An item is a test, identified by its description and
-      variables, and repeats of a test are runs.
-    - DeepEval: ``.latest_test_run.json`` and other test runs. The model is that of the
-      hyperparameters, or else the name of the file or folder.
-    - SWE-bench: summaries ``<model>.<run>.json``, and ``report.json`` of instances.
-    - tables in CSV, JSON lines or a JSON array, with columns for items and grades, such
-      as ``id`` and ``score``, and optionally for the other names. Without a column for
-      the model, its name is the name of the file.
+      "pass", "score" and named metrics. A model is a provider, or a pair of a provider
+      and a prompt if there are several prompts. An item is a test, identified by its
+      description and variables. Repeats of a test are runs.
+    - DeepEval: ``.latest_test_run.json`` and other test runs. The model is named in the
+    hyperparameters, or else after the file or folder. - SWE-bench: summaries
+    ``<model>.<run>.json``, and ``report.json`` of instances. - tables in CSV, JSON
+    lines or a JSON array, with columns for items and grades, such as ``id`` and
+    ``score``. Columns for model, task, run, scorer and cluster are optional. If there
+    is no column for the model, the model is named after the file.
 
-    Text may be compressed, as in ``.jsonl.gz``. If a log states the number of its
-    samples, samples are counted. Logs of inspect_ai, lm-evaluation-harness (also for
-    tasks without samples in a folder), promptfoo, DeepEval and SWE-bench state it.
+    Text may be compressed, as in ``.jsonl.gz``. If a log states its number of samples,
+    this number is compared with the samples in the file. Logs of inspect_ai,
+    lm-evaluation-harness, promptfoo, DeepEval and SWE-bench state their number of
+    samples. For lm-evaluation-harness, tasks whose samples are missing in a folder are
+    also found.
 
     In folders, the following files are ignored: files with other extensions, JSON
-    objects of plain values such as settings, and files that a harness writes next to
-    its logs. Unrecognised tables and JSON files raise an error, as do logs without
-    samples.
+    objects without nested values, such as settings, and files that a harness writes
+    next to its logs. An error is raised for other tables and JSON files, and for logs
+    without samples.
 
-    Samples without a grade, such as after an error of a provider, have the grade NaN.
-    Infinite grades are an error.
+    A sample without a grade, such as after an error of a provider, has the grade NaN.
+    An infinite grade is an error.
 
     Logs are streamed and rows are stored in columns, so that memory grows only with the
     number of grades.
 
-    A package adds formats, also for the shell, by entry points of the group
-    "skci.log_formats". Each entry point is a :class:`LogFormat`.
+    A package adds a format, also for the command line, by an entry point of the group
+    "skci.log_formats" that refers to a :class:`LogFormat`.
 
     Examples
     --------
@@ -172,7 +177,7 @@ def read(
 
 
 def _known_formats(formats: LogFormat | Iterable[LogFormat]) -> list[LogFormat]:
-    """Formats of the caller, of installed packages and of this package."""
+    """Return the formats of the caller, of installed packages and of this package."""
     checked: list[Any] = [formats] if isinstance(formats, LogFormat) else [*formats]
     checked += [entry_point.load() for entry_point in entry_points(group=_GROUP)]
     for log_format in checked:
@@ -187,8 +192,8 @@ def _known_formats(formats: LogFormat | Iterable[LogFormat]) -> list[LogFormat]:
 def _logs(
     path: Path, incomplete: str, formats: Sequence[LogFormat]
 ) -> Iterator[tuple[LogFile, LogFormat]]:
-    """Find the logs at a path, each with its format."""
-    path.stat()  # raises if there is none
+    """Yield the logs at a path, each with its format."""
+    path.stat()  # raises an error if the path does not exist
     is_folder, has_logs, beside = path.is_dir(), False, []
     names = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
     for file in (LogFile(name, incomplete) for name in names):
@@ -214,7 +219,7 @@ def _names_of(formats: Sequence[LogFormat]) -> str:
 
 
 def _is_settings(file: LogFile) -> bool:
-    """Whether a file is a JSON object of plain values."""
+    """Whether a file is a JSON object without nested values, such as settings."""
     content: Any = None
     if file.kind == "document":
         with suppress(ValueError):
@@ -225,7 +230,7 @@ def _is_settings(file: LogFile) -> bool:
 
 
 def _unrecognised(file: LogFile, formats: str) -> ValueError:
-    """Return the error for a file that is not a log, with the reason."""
+    """Return the error for a file that has no known format."""
     requirement = f"must be a log in one of the formats {formats}"
     if not file.kind:
         return file.error(0, f"{requirement}, got the extension {file.ending!r}")
@@ -240,7 +245,10 @@ def _unrecognised(file: LogFile, formats: str) -> ValueError:
 
 
 class _Collector:
-    """Checked grades of all files; equal names are stored once."""
+    """Checked grades from all files.
+
+    Equal names are stored once, to save memory.
+    """
 
     def __init__(self, groups: str | None) -> None:
         self._groups = groups
@@ -248,7 +256,7 @@ class _Collector:
         self._known: dict[str, str] = {}
         self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
         self._grades, self._sizes = array("d"), array("d")
-        self._places = array("q"), array("q")  # index of the file, and line
+        self._places = array("q"), array("q")  # index of the file, and line number
         self._functions: dict[tuple[str, str], str] = {}
         self._better: dict[tuple[str, str], bool] = {}
         self._refused: dict[tuple[str, str], str] = {}
@@ -256,7 +264,10 @@ class _Collector:
     def add(
         self, file: LogFile, samples: Iterable[Sample | Statement], model: str | None
     ) -> None:
-        """Add the samples of a file; `model` replaces the names of models."""
+        """Add the samples of a file.
+
+        If `model` is passed, it replaces the model names in the file.
+        """
         file_indices, lines = self._places
         columns = [*self._columns.values()]
         statements, start = [], len(self._grades)
@@ -282,7 +293,7 @@ class _Collector:
             self._check(statements, start, file)
 
     def _group(self, sample: Sample, file: LogFile) -> Any:
-        """Group of an item, from its metadata if the caller names a field."""
+        """Return the cluster of an item, as recorded or from the field `groups`."""
         if self._groups is None:
             if sample.group is None:
                 requirement = "the group of an item must be a name, got None"
@@ -303,7 +314,10 @@ class _Collector:
     def _grade(
         self, value: Any, sample: Sample, scorer: str, file: LogFile
     ) -> tuple[float, float]:
-        """Check a grade, and return it with its size; a missing grade is NaN."""
+        """Check a grade, and return its value and size.
+
+        The value of a missing grade is NaN.
+        """
         if value is None:
             return math.nan, 1.0
         size, function, refused = 1.0, MEAN, ""
@@ -335,7 +349,10 @@ class _Collector:
     def _check(
         self, statements: Iterable[Statement], start: int, file: LogFile
     ) -> None:
-        """Refuse scorers whose printed number differs from the grades of a file."""
+        """Compare the numbers that a harness prints with the grades in its file.
+
+        A scorer with different numbers is refused in reports.
+        """
         grades, sizes = (np.array(x[start:]) for x in (self._grades, self._sizes))
         tasks, items, scorers = (
             np.array(self._columns[name][start:], dtype=object)
@@ -352,7 +369,7 @@ class _Collector:
                 )
             rows = (tasks == task) & (scorers == scorer) & ~np.isnan(grades)
             if printed and rows.any():
-                # The expected number averages each sample over its runs, then samples.
+                # The expected number is the mean over samples of the mean over runs.
                 item = factorise(items[rows])[1]
                 share = sizes[rows] / np.bincount(item)[item]
                 number = float(np.average(grades[rows], weights=share))
@@ -367,9 +384,9 @@ class _Collector:
                 self._refused.setdefault(key, refused)
 
     def rows(self) -> LogRows:
-        """Return all rows, checked to be distinct.
+        """Return all grades as rows, and check that the rows are distinct.
 
-        An item without any grade has a missing grade by each scorer of its task.
+        An item without any grade has the grade NaN by each scorer of its task.
         """
         columns: dict[str, Array] = {
             name: np.array(names, dtype=object) for name, names in self._columns.items()

@@ -1,4 +1,4 @@
-"""Rows of grades in columns, and their reports."""
+"""Grades in columns, with a row for each grade, and reports on these grades."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from skci._validation import check_choice, check_names, join_names
 from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
 from skci.grades import SAMPLES, grades_report
 
-_GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
+_GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # grades of wrong, partly right and right answers
 
 
 class Aggregation(NamedTuple):
-    """Formula by which a harness aggregates the samples of a task to one number."""
+    """Aggregation by which a harness computes one number from the grades of a task."""
 
     function: str = MEAN
-    """Function of the grades and their sizes."""
+    """Name of the aggregation: "mean", "ratio", "share" or "perplexity"."""
     higher_is_better: bool = True
     refused: str = ""
-    """Reason why the harness has no number for the task; empty if it has a number."""
+    """Reason why the number cannot be computed from grades of samples, or empty."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogRows(Mapping[str, Array]):
-    r"""Columns with a row for each grade in some logs, a mapping of str to arrays.
+    r"""Grades read from logs, as a mapping of column names to arrays.
 
-    :func:`skci.logs.read` returns these rows; ``pandas.DataFrame(rows)`` converts them
-    to a data frame.
+    Each row is a grade. :func:`skci.logs.read` returns this object, and
+    ``pandas.DataFrame(rows)`` converts it to a data frame.
 
     Parameters
     ----------
     columns : mapping of str to array of shape (n,)
-        "model", "task", "item", "run", "scorer" and "group" are names, and "grade" are
-        numbers, NaN for an item without a grade. Groups are empty if none were
-        requested. If some grades are means over units of a sample, such as tokens or
-        instructions, "size" is the number of units, and 1 for other grades.
+        The columns "model", "task", "item", "run", "scorer" and "group" contain names.
+        "group" is the cluster of the item, or empty without clusters. "grade" contains
+        numbers, or NaN for an item without a grade. If some grades are means over the
+        units of a sample, such as tokens or instructions, the column "size" contains
+        the number of units, which is 1 for other grades.
     aggregations : mapping of (str, str) to Aggregation, optional
-        Aggregation of grades by the harness, by task and scorer, if it is not a mean or
-        if a lower grade is better.
+        Aggregation of the grades by the harness, for pairs of task and scorer. By
+        default the aggregation is the mean, and a higher grade is better.
 
     Examples
     --------
@@ -111,31 +112,31 @@ class LogRows(Mapping[str, Array]):
         tasks: str | Iterable[str] | None = None,
         scorers: str | Iterable[str] | Mapping[str, str] | None = None,
     ) -> LogRows:
-        """Return the rows of some models, tasks and scorers; each defaults to all.
+        """Return the rows of selected models, tasks and scorers.
 
         Parameters
         ----------
         models : str or iterable of str, optional
-            Names of models.
+            Names of models. Defaults to all models.
         tasks : str or iterable of str, optional
-            Names of tasks.
+            Names of tasks. Defaults to all tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names of scorers; or a mapping with the scorer of each task, such as exact
-            match in one task and a judge in another. The grades of a mapping then have
-            a single unnamed scorer.
+            Names of scorers. A mapping of tasks to scorers selects a different scorer
+            for each task, such as exact match in one task and a judge in another task.
+            The selected grades then have a single unnamed scorer.
 
         Returns
         -------
         LogRows
-            The selected rows, in order.
+            The selected rows, in the same order.
 
         Raises
         ------
         KeyError
-            If there is no such name.
+            If a name does not occur in the rows.
         ValueError
-            If a model has no grades for the selected tasks, or a task has none by the
-            selected scorers. Select other models or tasks to leave it out.
+            If a model has no grades for the selected tasks, or a task has no grades by
+            the selected scorers. Select the other models or tasks.
         """
         by_task = dict(scorers) if isinstance(scorers, Mapping) else None
         if by_task is not None:
@@ -179,7 +180,10 @@ class LogRows(Mapping[str, Array]):
         return LogRows(columns, aggregations)
 
     def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
-        """Aggregation of the grades of a task; several tasks require a mean."""
+        """Return the aggregation of a task and a scorer.
+
+        An error is raised if `context` is set and the aggregation is not the mean.
+        """
         aggregation = self.aggregations.get((task, scorer), Aggregation())
         if context and aggregation.function != MEAN:
             raise ValueError(
@@ -189,24 +193,25 @@ class LogRows(Mapping[str, Array]):
         return aggregation
 
     def report(self, *, samples: str = "independent", **options: Any) -> Any:
-        """Report on the grades by :func:`skci.grades_report`.
+        """Report on the grades with :func:`skci.grades_report`.
 
-        Several tasks form a suite, over which means are computed. The estimate for a
-        scorer equals the number printed by the harness. This number is a mean by
-        default, exp of a mean loss for a perplexity, and the proportion of true values
-        in all lists for lists of booleans.
+        If there are several tasks, means over all tasks are computed. For a single
+        task, the estimate for a scorer equals the number printed by the harness. This
+        number is a mean by default, exp of a mean loss for a perplexity, and the
+        proportion of true values in all lists if grades are lists of booleans.
 
         Parameters
         ----------
         samples : {"independent", "runs", "paired-runs"}, default="independent"
-            Sampling of the runs of an item: "independent" for answers such as the
-            epochs of a harness, which are averaged; "runs" for runs that all items
-            share, such as training seeds; "paired-runs" for runs that models share too.
+            Meaning of the runs of an item. "independent": repeated answers, such as
+            epochs, which are averaged. "runs": runs that all items share, such as
+            training seeds. "paired-runs": runs that all items and all models share.
         **options
             Other options of :func:`skci.grades_report`, such as `by`, `average` and
-            `bounds`. By default `bounds` are (0, 1) for scorers whose grades are all 0,
-            0.5 or 1, or are shares. Scorers missing from `higher_is_better` have the
-            direction stated by the log, or lower is better for a perplexity.
+            `bounds`. By default `bounds` are (0, 1) for scorers whose grades are 0, 0.5
+            and 1 only, or are proportions. If a scorer is not in `higher_is_better`,
+            the direction is read from the log; without a direction in the log, lower is
+            better for a perplexity and higher is better otherwise.
 
         Returns
         -------
@@ -216,10 +221,11 @@ class LogRows(Mapping[str, Array]):
         Raises
         ------
         ValueError, TypeError
-            If tasks have different scorers, a model has no grades for a task and
-            `missing_grades` is "error", or there are groups and several tasks. Also if
-            a scorer has no number for each sample, or is not a mean and there are
-            several tasks, or an option is invalid.
+            If tasks have different scorers, if a model has no grades for a task and
+            `missing_grades` is "error", or if there are clusters and several tasks.
+            Also if a scorer has no grade for single samples, if the aggregation of a
+            scorer is not the mean and there are several tasks, or if an option is
+            invalid.
         """
         check_choice(samples, SAMPLES, "samples")
         self._check_scorers()
@@ -261,7 +267,10 @@ class LogRows(Mapping[str, Array]):
         )
 
     def _checked_aggregations(self) -> dict[str, Aggregation]:
-        """Aggregation of each scorer; an error if it does not allow reports."""
+        """Return the aggregation of each scorer.
+
+        An error is raised for a scorer on which no report is possible.
+        """
         aggregations: dict[str, dict[str, Aggregation]] = {}
         for scorer, tasks in self._by("scorer", "task").items():
             aggregations[scorer] = {
@@ -303,7 +312,7 @@ class LogRows(Mapping[str, Array]):
         }
 
     def _check_scorers(self) -> None:
-        """Check that tasks have the same scorers."""
+        """Check that all tasks have the same scorers."""
         by_task = self._by("task", "scorer")
         if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
             first = {task: scorers[0] for task, scorers in by_task.items()}
@@ -315,7 +324,7 @@ class LogRows(Mapping[str, Array]):
             )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """Distinct names of one column by the names in another column."""
+        """Return the names in one column for each name in another column."""
         names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
             names.setdefault(name, []).append(other)
@@ -323,7 +332,7 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Advice to select the remaining names."""
+    """Return advice for an error message: how to select the remaining names."""
     selected = [name for name in names if name in {*remaining}]
     in_shell = shlex.quote(",".join(selected))
     option = "scorer" if kinds == "scorers" else kinds

@@ -13,7 +13,7 @@ _GRADES = {
     "resolved_ids": 1.0,
     "incomplete_ids": None,
 }
-"""Grade of the instances in each list of a summary."""
+"""Grade of the instances in each list of instances in a summary."""
 _PREDICTION = {"instance_id", "model_name_or_path", "model_patch"}
 
 
@@ -44,7 +44,10 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _sample(line: int, model: str, item: str, run: str, grade: Any) -> Sample:
-    """Sample of an instance such as "django__django-11039", with its repository."""
+    """Return the sample of an instance, with its repository as metadata.
+
+    The instance "django__django-11039" belongs to the repository "django/django".
+    """
     metadata = ({"repo": item.rpartition("-")[0].replace("__", "/")},)
     grades = [(_SCORER, grade)]
     return Sample(line, model, _TASK, item, run, grades, metadata=metadata)
@@ -54,6 +57,6 @@ FORMAT = LogFormat(
     "SWE-bench",
     _recognises,
     _samples,
-    # Files of predictions precede their evaluation.
+    # A file of predictions contains answers that are not yet graded.
     accompanies=lambda file: file.has_records and {*file.keys} == _PREDICTION,
 )

@@ -22,7 +22,7 @@ _NEEDED = "item", "grade"
 
 
 def _columns(keys: Sequence[str]) -> dict[str, str]:
-    """Map fields of a row to the columns of a table."""
+    """Return the name of the column for each field, such as "item" and "grade"."""
     lower = {key.lower(): key for key in reversed(keys)}
     columns = {
         name: next((lower[x] for x in aliases.split() if x in lower), None)
@@ -36,7 +36,7 @@ def _recognises(file: LogFile) -> bool:
 
 
 def lacking(file: LogFile) -> ValueError:
-    """Return the error for a table without a column of items or of grades."""
+    """Return the error for a table without a column of items, or of grades."""
     kind, line = "column", 1
     if file.kind != "table":
         kind, line = "field", next((line for _, line in file.records()), 1)
@@ -49,7 +49,10 @@ def lacking(file: LogFile) -> ValueError:
 
 
 def _samples(file: LogFile) -> Iterator[Sample]:
-    """Read grades; without a column for models, the model is named after the file."""
+    """Yield the grades in the rows of a table.
+
+    If there is no column for models, the model is named after the file.
+    """
     columns = _columns(file.keys)
     defaults = {"model": file.stem, "task": "", "item": "", "run": "1"}
     defaults["scorer"] = UNNAMED

@@ -37,7 +37,7 @@ _GAIN = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Distinct votes with weights."""
+    """Distinct pairwise votes with weights."""
 
     first: Array
     """Index of the model presented first, (m,)."""
@@ -88,7 +88,7 @@ class Votes:
     def one_sided(self) -> tuple[Array, str] | None:
         """Smallest set of models with no "win", or no "loss", against other models.
 
-        The result is None if no such set exists. Estimates are then finite (Ford,
+        If no such set exists, the result is None, and estimates are finite (Ford,
         1957).
         """
         winner, loser, _ = self._wins
@@ -103,7 +103,7 @@ class Votes:
 
     @property
     def without_effects(self) -> Votes:
-        """Distinct wins and ties, without position and covariates."""
+        """Distinct wins and ties, without position effect and covariates."""
         winner, loser, tied = self._wins
         lower_index, upper_index = np.minimum(winner, loser), np.maximum(winner, loser)
         votes = np.where(tied, [lower_index, upper_index, tied], [winner, loser, tied])
@@ -137,10 +137,10 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Sparse differences of regressors: observed outcome minus an adjacent outcome.
+        """Differences of regressors: the observed outcome minus an adjacent outcome.
 
         The two wins are adjacent to each other. If ties occur, a tie is adjacent to
-        both wins instead.
+        both wins instead. The matrix is sparse.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
@@ -157,19 +157,19 @@ class Votes:
 
     @property
     def is_identified(self) -> bool:
-        """Whether all parameters are identified, up to a constant in the strengths."""
+        """Whether all parameters are identified, up to a constant in all strengths."""
         margins = self._margins
         values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
         return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
 
     def recession(self) -> Array | None:
-        r"""Strengths v of a direction in which the likelihood has no maximum.
+        r"""Find a direction in which the likelihood increases without a maximum.
 
-        The result is None if no such direction exists. In such a direction, no vote
-        becomes less probable, and some votes become more probable (Albert and Anderson,
-        1984, Biometrika 71, 1-10). If c is the change of :math:`\log \nu`, the
-        condition is :math:`(v_i - v_j) / 2 \geq c` for each win of i over j, and
-        :math:`c \geq |v_i - v_j| / 2` for each tie.
+        Returns the strengths v of the direction, or None if no such direction exists.
+        In such a direction, no vote becomes less probable, and some votes become more
+        probable (Albert and Anderson, 1984, Biometrika 71, 1-10). If c is the change of
+        :math:`\log \nu`, the condition is :math:`(v_i - v_j) / 2 \geq c` for each win
+        of i over j, and :math:`c \geq |v_i - v_j| / 2` for each tie.
         """
         margins = self._margins
         gain = -np.asarray(margins.sum(axis=0)).ravel()

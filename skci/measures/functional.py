@@ -11,7 +11,7 @@ Besides the functional, inference uses only the `MeasureProperties` of a measure
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -29,7 +29,8 @@ class Evaluation(NamedTuple):
     """Value and derivatives of a functional at weights p of shape (..., m).
 
     The estimate has shape (...). The influence values have shape (..., m) and mean zero
-    under p. The gradient in the moments has shape (..., number of moments).
+    under p. The gradient with respect to the moments has shape (..., number of
+    moments).
     """
 
     estimate: Array
@@ -47,10 +48,10 @@ class Evaluation(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """A component of a functional whose estimate is on the boundary of its range."""
+    """Component of a functional, with an estimate on the boundary of its range."""
 
     slope: float
-    """Derivative of the functional in the component."""
+    """Derivative of the functional with respect to the component."""
     n: float
     """Number of rows from which the component is estimated."""
 
@@ -58,14 +59,17 @@ class Boundary(NamedTuple):
 def boundary_of_share(
     estimate: float, n: int, low: float = 0.0, high: float = 1.0
 ) -> list[Boundary]:
-    """Boundary of a scaled proportion estimated from n rows; empty inside its range."""
+    """Return a `Boundary` if a share of n rows, scaled to a range, is at a bound.
+
+    The result is a list, which is empty if the share is inside the range.
+    """
     inside = EDGE < (estimate - low) / (high - low) < 1 - EDGE
     return [] if inside or not n else [Boundary(high - low, n)]
 
 
 @dataclass(frozen=True, eq=False)
 class InformativeRows:
-    """Rows that determine the precision of the variance of a functional."""
+    """Rows that determine how precisely the variance of a functional is estimated."""
 
     classes: tuple[Array, ...] = ()
     """Mask of the cells of each class, (m,), for areas under curves."""
@@ -83,7 +87,7 @@ class InformativeRows:
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
     def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
-        """Rows with masks and weights converted to the cells of another table."""
+        """Copy with masks and weights converted to the cells of another table."""
         classes, events = (
             tuple(map(to_cells, sets)) for sets in (self.classes, self.events)
         )
@@ -94,7 +98,7 @@ _ANY_ROWS = InformativeRows()
 
 
 class Functional(ABC):
-    """A measure bound to a table: estimate and influence values at any weights."""
+    """Measure of a table, with its estimate and influence values at any weights."""
 
     compared_by: ClassVar[str] = ""
     """Criterion by which two models agree in all rows: the "values" of rows, the
@@ -111,13 +115,13 @@ class Functional(ABC):
     def boundary(self, counts: Array) -> list[Boundary]:
         """Components whose estimates lie on the boundary of their range.
 
-        Their estimated variance is zero. Such components are areas under curves and the
-        values of the classes of an average.
+        The estimated variance of these components is zero. Components are areas under
+        curves, and the values of single classes in an average over classes.
         """
         return []
 
     def support(self, counts: Array) -> InformativeRows:
-        """Rows that determine the precision of the variance."""
+        """Rows that determine how precisely the variance is estimated."""
         return _ANY_ROWS
 
     @property
@@ -127,7 +131,7 @@ class Functional(ABC):
 
 
 class EqualByParts:
-    """Mixin: equality and hash by the fields, with arrays compared by their bytes."""
+    """Mixin for equality and hash by fields, with arrays compared by their bytes."""
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
@@ -147,7 +151,7 @@ class EqualByParts:
 
 @dataclass(frozen=True, eq=False)
 class Negative(Functional):
-    """A functional times -1."""
+    """Negative of a functional."""
 
     functional: Functional
 
@@ -169,7 +173,7 @@ class Negative(Functional):
 
 
 def without_negation(functional: Functional) -> Functional:
-    """Functional without its factor of -1, if any."""
+    """Remove the factor of -1, if any, from a functional."""
     return functional.functional if isinstance(functional, Negative) else functional
 
 
@@ -191,28 +195,25 @@ _BLOCK = 256  # number of derivatives computed at once
 
 @dataclass(frozen=True)
 class CellFunctional(Functional):
-    """A function ``g(tp, fp, fn, tn)`` of cells, safe for complex arrays."""
+    """Function ``g(tp, fp, fn, tn)`` of the cells, which accepts complex arrays."""
 
     function: Callable[..., Array]
 
     def estimate(self, p: Array) -> Array:
+        p = np.asarray(p, dtype=float)
         with np.errstate(all="ignore"):
-            value = self.function(*_cells(np.asarray(p, dtype=float)))
+            value = self.function(p[..., 0], p[..., 1], p[..., 2], p[..., 3])
         return np.asarray(value, dtype=float)
 
     def __call__(self, p: Array) -> Evaluation:
         shifted = p[..., np.newaxis, :] + _COMPLEX_DIRECTIONS
         with np.errstate(all="ignore"):
-            value = np.asarray(self.function(*_cells(shifted)))
+            cells = shifted[..., 0], shifted[..., 1], shifted[..., 2], shifted[..., 3]
+            value = np.asarray(self.function(*cells))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
             influence -= (influence * p).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
-
-
-def _cells(p: Array) -> Iterable[Array]:
-    """Four cells, each of shape (...)."""
-    return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
 def identity(mean: Any) -> Any:
@@ -226,18 +227,21 @@ def exp_ratio(loss: Any, size: Any) -> Any:
 
 
 def divisor(value: Any, zero: float = 0.0) -> Any:
-    """Divisor that is NaN if its real part is at most `zero`."""
+    """Replace a divisor by NaN if its real part is at most `zero`."""
     return np.where(np.real(value) > zero, value, np.nan)
 
 
 def skill(loss: Any, constant_loss: Any, zero: float = 0.0) -> Any:
-    """Skill score 1 - loss / loss of the best constant prediction."""
+    """Skill score: 1 minus the ratio of the loss to the loss of a constant.
+
+    `constant_loss` is the loss of the best constant prediction.
+    """
     return 1 - loss / divisor(constant_loss, zero)
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfMeans(Functional):
-    """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.
+    """Smooth function ``g(mean_1, ..., mean_k)``, which accepts complex numbers.
 
     `features` has shape (m, k), with a row for each data row or each cell of a table.
     The array is sparse if there are many cells.
@@ -272,11 +276,12 @@ class FunctionOfMeans(Functional):
 
     @cached_property
     def is_ratio(self) -> bool:
-        """Whether the function is a ratio of linear functions, tested on one line.
+        """Whether the function is a ratio of linear functions.
 
-        Such a ratio preserves the cross-ratio of any four points on a line. A linear
-        function also preserves the cross-ratio, and is excluded. The line connects the
-        means at equal weights with the means at weights 1, 1/2, 1/3, ...
+        Such a ratio preserves the cross-ratio of any four points on a line. Linear
+        functions also preserve the cross-ratio, and are excluded. The test uses one
+        line, which connects the means at equal weights with the means at weights 1,
+        1/2, 1/3, ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -306,7 +311,10 @@ class FunctionOfMeans(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Mean(Functional):
-    """Mean of cell values of shape (m,); `unit` is the gradient for blurring."""
+    """Mean of cell values of shape (m,).
+
+    `unit` is the gradient that the blurring correction uses.
+    """
 
     compared_by: ClassVar[str] = "values"
 
@@ -380,10 +388,10 @@ class FixedValueFunctional(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class Component(EqualByParts, Functional):
-    """A functional of a table that merges cells of a larger table.
+    """Functional of a table that merges cells of a larger table.
 
     Cells on which the functional does not depend, such as rows of another sample, have
-    no cell in the smaller table.
+    no counterpart in the smaller table.
     """
 
     functional: Functional
@@ -400,11 +408,11 @@ class Component(EqualByParts, Functional):
 
     @cached_property
     def is_partial(self) -> bool:
-        """Whether the functional is independent of some cells."""
+        """Whether the functional does not depend on some cells of the larger table."""
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
-        """Weights of the cells of the smaller table, at weights p.
+        """Convert weights p of the larger table to weights of the smaller table.
 
         If p has several axes, the smaller table must have few cells.
         """
@@ -431,7 +439,10 @@ class Component(EqualByParts, Functional):
         return Evaluation(estimate, self._expand(influence), gradient)
 
     def _expand(self, values: Array) -> Array:
-        """Values for the cells of the larger table, zero for cells without a match."""
+        """Values for the cells of the larger table.
+
+        Cells without a counterpart in the smaller table have the value zero.
+        """
         outside = np.zeros((*values.shape[:-1], 1), dtype=values.dtype)
         return np.concatenate([values, outside], axis=-1)[..., self.cells]
 
@@ -448,7 +459,7 @@ class Component(EqualByParts, Functional):
 
 @dataclass(frozen=True, eq=False)
 class SubsetFunctional(Component):
-    """A functional of a subset of n units, each of which belongs to a cell.
+    """Functional of a subset of n units, with a cell for each unit of the subset.
 
     The cost is proportional to the number of units of the subset, not to n.
     """
@@ -474,7 +485,7 @@ class Composite(Functional):
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:
-        """Derivatives in the values of the components at weights p."""
+        """Derivatives with respect to the values of the components, at weights p."""
 
     def boundary(self, counts: Array) -> list[Boundary]:
         pairs = zip(self.slopes(counts), self.components, strict=True)
@@ -520,7 +531,7 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Influence values, with the term of each component times a factor."""
+        """Influence values after each component's term is multiplied by a factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)
@@ -543,7 +554,7 @@ class LinearCombination(EqualByParts, Composite):
 
 
 class Ratio(LinearCombination):
-    """A product of powers of functionals, such as a ratio."""
+    """Product of powers of functionals, such as the ratio of two functionals."""
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         total = self._value(values)

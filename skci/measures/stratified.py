@@ -28,25 +28,31 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def samples(self) -> Array:
-        """Sample index of each weight; the last sample, if any, estimates shares."""
+        """Sample index of each cell.
+
+        If the shares of strata are estimated, the last sample estimates the shares.
+        """
         n_strata = self.strata.max() + 1
         n_shares = n_strata if self.shares is None else 0
         return np.append(self.strata, np.full(n_shares, n_strata))
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """Indices that sort weights by sample, and the start of each sample."""
+        """Indices that sort cells by sample, and the start of each sample."""
         order = np.argsort(self.samples, kind="stable")
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
     def sums(self, values: Array) -> Array:
-        """Sums by sample, for values of all weights or of the m cells only."""
+        """Add up values by sample.
+
+        Values of the last sample, which estimates the shares, may be omitted.
+        """
         order, starts = self._order
         n = values.shape[-1]
         return np.add.reduceat(values[..., order[:n]], starts[starts < n], axis=-1)
 
     def with_totals(self, q: Array, f: Array) -> Array:
-        """Weights q, scaled such that each sample has the same total as in f."""
+        """Rescale weights q such that each sample has the same total as in f."""
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
@@ -87,7 +93,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _cells_of_table(self) -> Array:
-        """Indicators (m, k) of the mixture's cell to which each cell contributes."""
+        """Indicator matrix (m, k) that assigns cells to the cells of the mixture."""
         cells = self.functional.cells
         table_cells = np.arange(self.functional.size + self.functional.is_partial)
         indicators: Array = cells[:, np.newaxis] == table_cells
@@ -100,7 +106,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def of_table(self) -> Component:
-        """Functional of the cells of the mixture, plus a cell for other rows."""
+        """Functional of the mixture, whose table has a further cell for other rows."""
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
         return Component(self.functional.functional, cells, size)
@@ -110,7 +116,7 @@ class Poststratified(EqualByParts, Functional):
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Derivatives of the k possible cells of the mixture in q, (K, k, m).
+        """Derivatives of the k possible mixture cells with respect to q, (K, k, m).
 
         The derivatives are correct up to a constant for each sample.
         """
@@ -126,7 +132,11 @@ class Poststratified(EqualByParts, Functional):
         return coupling
 
     def _mixed(self, q: Array) -> tuple[Array, Array, Array]:
-        """Weights w of the m cells in the mixture, w / q, and shares of the strata."""
+        """Mix the strata in proportion to their shares.
+
+        Returns the weights of the m cells in the mixture, the ratios of these weights
+        to q, and the shares of the strata.
+        """
         cells = q[..., : len(self.strata)]
         shares = self.shares
         if shares is None:

@@ -20,8 +20,8 @@ def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
 
     The floor(n / 4) smallest and the floor(n / 4) largest of n scores are trimmed. Let
     a and b be the smallest and the largest remaining score. The influence value of a
-    score x is :math:`\min(\max(x, a), b)` minus its mean, divided by the remaining
-    share.
+    score x is the centred value of :math:`\min(\max(x, a), b)`, divided by the
+    remaining share.
     """
     order = np.argsort(scores, kind="stable")
     ranked, cumulative = scores[order], np.cumsum(weights[order])
@@ -49,9 +49,9 @@ def probability_of_improvement(
 ) -> tuple[float, Array, Array]:
     """Probability that a run of one model is better than a run of another model.
 
-    The probability is averaged over tasks; ties count half. For each model, the
-    function also returns the influence values of runs, task by task, relative to their
-    weights.
+    The probability is averaged over tasks; ties count half. The function also returns
+    the influence values of the runs of each model, task by task, relative to the
+    weights of the runs.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)

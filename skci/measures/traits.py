@@ -22,14 +22,14 @@ NEGATED = "neg_"
 
 @dataclass(frozen=True)
 class Link:
-    """A monotone scale on which a symmetric interval is formed."""
+    """Monotone link function, on whose scale an interval is symmetric."""
 
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     backward: Callable[[Any], Any]
 
     def negated(self) -> Link:
-        """Scale for negated values: x -> -forward(-x)."""
+        """Link function for negated values, x -> -forward(-x)."""
         return Link(
             partial(_odd, self.forward),
             partial(_even, self.slope),
@@ -97,7 +97,7 @@ DICE = Link(_dice, _dice_slope, _jaccard)
 
 @dataclass(frozen=True)
 class MeasureProperties:
-    """Properties of a measure for inference.
+    """Properties of a measure that are relevant for inference.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class MeasureProperties:
         Whether the measure has a table of possible outcomes, and derivatives everywhere
         in the range.
     has_curvature : bool
-        Whether second differences in the weights of rows estimate a derivative.
+        Whether second differences with respect to row weights estimate a derivative.
     heavy_tails : bool
         Whether influence values may have an infinite variance, as for squared errors.
         Influence values of labels and ranks are bounded, and those of probabilities
@@ -117,7 +117,7 @@ class MeasureProperties:
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
-        Scale of the plus-four interval; None if that interval is unreliable.
+        Scale of the plus-four interval; None if the plus-four interval is unreliable.
     blurs : bool
         Whether the measure is a function of the moments that blurring perturbs.
     proportion : (str, str) or None
@@ -135,20 +135,20 @@ class MeasureProperties:
         Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
     chance : float or None
-        Value for scores that are independent of the truth, if a value near the opposite
-        bound suggests scores of the wrong label.
+        Value of the measure if scores are independent of the truth. It is None unless a
+        value near the worst bound suggests that scores refer to the wrong label.
     undefined_by : str
         Reason for an undefined value, for messages.
     zero_variance_by : str
         Reason for a variance that is zero or unknown, for messages.
     negative_of : Trait or None
-        Properties of the measure itself, if this is the measure times -1. Intervals of
-        the measure are negated.
+        Properties of the original measure, if this measure is its negative. Intervals
+        of the original measure are then negated.
     reach : (float, float) or None
         Range of the estimator, if it exceeds the range of the measure. Limits are
         computed within `reach`, then clipped to `bounds`.
     reads : str
-        Input of a user's function of the rows, for reports.
+        Name, in reports, of the input of a user's function of the rows.
     function : callable
         Formula ``g(tp, fp, fn, tn)`` of a measure of labels, safe for complex arrays.
     symmetric : bool
@@ -192,14 +192,17 @@ class MeasureProperties:
         return 1 if self.greater_is_better else -1
 
     def phrase(self, predicate: str) -> str:
-        """Predicate with "lower" and "higher" for "worse" and "better" if needed."""
+        """Replace "worse" and "better" by "lower" and "higher" if necessary.
+
+        The words are replaced if values of the measure are neither better nor worse.
+        """
         if self.has_better:
             return predicate
         worse, better = ("lower", "higher")[:: self.sign]
         return predicate.replace("worse", worse).replace("better", better)
 
     def of_classes(self, name: str) -> MeasureProperties:
-        """Properties of the measure by class, or averaged over classes."""
+        """Properties of the measure in single classes, or averaged over classes."""
         return replace(self, name=name, plus_four=None, proportion=None)
 
     def negated(self) -> MeasureProperties:

@@ -51,54 +51,54 @@ from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
 Check = Callable[[Any, str], Any]
-"""Function of the value and the name of an option; raises an error if invalid."""
+"""Function that raises an error for an invalid value of an option."""
 
 
 def option(
     *,
     default: Any = MISSING,
     check: Check,
-    may_be_none: bool = False,
     kw_only: bool = True,
 ) -> Any:
-    """Declare an option of a metric with its check.
+    """Declare an option of a metric, with a function that checks its value.
 
-    None is also accepted if `may_be_none` is true or None is the default.
+    The default value is not checked.
     """
-
-    def check_unless_none(value: Any, name: str) -> None:
-        if value is not None:
-            check(value, name)
-
-    checked = check_unless_none if may_be_none or default is None else check
-    return field(default=default, kw_only=kw_only, metadata={"check": checked})
+    return field(default=default, kw_only=kw_only, metadata={"check": check})
 
 
-def one_of(*choices: str) -> Check:
-    """Return a check that an option is one of `choices`."""
-    return lambda value, name: check_choice(value, choices, name)
+def one_of(*choices: str | None) -> Check:
+    """Return a function that checks that an option is one of `choices`."""
+    names = [choice for choice in choices if choice is not None]
+
+    def check(value: Any, name: str) -> None:
+        if value is not None or None not in choices:
+            check_choice(value, names, name)
+
+    return check
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 class _WithOptions(BaseEstimator):
-    """Base of classes whose fields are options that the constructor stores.
+    """Base of classes whose fields are options, as in scikit-learn's estimators.
 
-    The parameters in the docstrings of the base classes complete those of a class.
+    The docstring of a subclass is completed by the parameters of its base classes.
     """
 
-    _checks: ClassVar[dict[str, Check]]
+    _checks: ClassVar[dict[str, tuple[Any, Check]]]
+    """Default value and check function of each option that is checked."""
     _docstring: ClassVar[str]
     """Docstring as written, without the parameters of the base classes."""
 
     def __init_subclass__(cls) -> None:
-        # scikit-learn's hook is skipped: it looks for methods with metadata routing.
+        # scikit-learn's hook, which adds methods for metadata routing, is not called.
         cls._docstring = cls.__doc__ = cls.__doc__ or ""
         store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
-        checks = {
-            option_field.name: option_field.metadata.get("check")
+        cls._checks = {
+            option_field.name: (option_field.default, option_field.metadata["check"])
             for option_field in fields(cls)
+            if option_field.metadata
         }
-        cls._checks = {name: check for name, check in checks.items() if check}
         _, *option_names = signature(store).parameters
 
         @wraps(store)
@@ -124,27 +124,28 @@ class _WithOptions(BaseEstimator):
 
 
 METRIC_CLASSES: list[Any] = []
-"""Public metric classes of the package that have a measure."""
+"""Public metric classes of this package, without abstract classes."""
 
 
 class MetricCI(_WithOptions):
     """Base class of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
-    number, as a float with a confidence interval. Every metric has the options below;
-    some metrics have more. Options are checked when the metric is called.
+    number, as a float with a confidence interval. All metrics have the following
+    options, and some metrics have more options. Options are checked when the metric is
+    called.
 
     Parameters
     ----------
     confidence_level : float, default=0.95
-        Confidence level, between 0 and 1. Inside a report, the level of the report is
-        used.
+        Confidence level, between 0 and 1. In a report, the confidence level of the
+        report is used instead.
     method : str, optional
-        Interval method; the metric lists the valid names. Defaults to the method of the
-        report, or to "auto" outside a report.
+        Interval method; the valid names depend on the metric. Defaults to the method of
+        the report, or to "auto" outside a report.
     negate : bool, default=False
         Whether to multiply the measure by -1, as scikit-learn's scorers of losses do.
-        The name then starts with ``neg_``.
+        The name of the metric then starts with ``neg_``.
 
     Examples
     --------
@@ -157,11 +158,11 @@ class MetricCI(_WithOptions):
     True
     """
 
-    confidence_level: float = 0.95
+    confidence_level: float = option(default=0.95, check=check_confidence_level)
     method: str | None = None
-    negate: bool = False
+    negate: bool = option(default=False, check=check_bool)
 
-    # Defaults of the options that only some metrics have.
+    # Values of these options for metrics that do not have the option.
     pos_label = cast(Any, None)
     average = cast("str | None", "binary")
     labels = cast(Any, None)
@@ -171,7 +172,7 @@ class MetricCI(_WithOptions):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
-    """Methods of estimators that return scores; the first returns probabilities."""
+    """Names of estimator methods that return scores, in order of preference."""
     _truth: ClassVar[str] = "labels"
     """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
@@ -181,7 +182,7 @@ class MetricCI(_WithOptions):
     _serves_bins: ClassVar[bool] = False
     """Whether the metric can be computed from binned scores."""
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
-    """Options of variants with a string name, in addition to the defaults."""
+    """Options of further metrics that have a string name."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
@@ -191,16 +192,17 @@ class MetricCI(_WithOptions):
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of the measures of subclasses; the defaults suit a mean."""
+    """Properties of the measure; subclasses add or replace properties."""
     _several = True  # Whether more than two labels are accepted.
-    _symmetric = True  # Whether the positive label may be missing.
+    _symmetric = True  # Whether the metric needs no positive label.
     # Whether a single column of scores needs a positive label if `_symmetric` is true.
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a measure by properties that differ from its base classes.
+        """Declare the measure of a subclass by its name and properties.
 
-        The name of the measure defaults to the name of its function.
+        The name defaults to the name of the function. Other properties default to the
+        properties of the base classes.
         """
         super().__init_subclass__()
         if properties:
@@ -220,7 +222,7 @@ class MetricCI(_WithOptions):
 
     @property
     def _name(self) -> str:
-        """Name of the metric without the prefix of a negated metric."""
+        """String name without the prefix "neg_"."""
         is_plain = self.average in self._plain_averages
         return self._measure.name + ("" if is_plain else f"_{self.average}")
 
@@ -230,7 +232,7 @@ class MetricCI(_WithOptions):
 
     @property
     def _each(self) -> str:
-        """Name of the option that requests a report by class or target, or ""."""
+        """Name of the option that requests one estimate for each class, or ""."""
         return "average" if self.average is None else ""
 
     @property
@@ -262,10 +264,10 @@ class MetricCI(_WithOptions):
         Parameters
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True values of the rows. Metrics of labels or scores accept true labels.
-            There may be at most two distinct labels if the metric needs a positive
-            label, and any number of labels if the metric averages over classes or is
-            symmetric in them. Several targets are columns of 0 and 1. Metrics of
+            True values of the rows. Metrics of labels or scores accept true labels. If
+            the metric has a positive label, there may be at most two distinct labels.
+            There may be any number of labels if the metric averages over classes or is
+            symmetric in the labels. Several targets are columns of 0 and 1. Metrics of
             regression accept true numbers. Metrics of survival accept the event (0 or
             1) and the time of each row, as two columns or as a structured array with
             two fields. The time of a row without an event is its censoring time.
@@ -273,28 +275,30 @@ class MetricCI(_WithOptions):
             Predicted labels or numbers, or predicted probabilities of survival at given
             times.
         *more
-            Additional positional arguments, only for ``scoring=`` of scikit-learn,
-            which passes an estimator, X and y. The metric then acts as its
+            Used only if the metric is passed as ``scoring=`` to scikit-learn, which
+            calls it with an estimator, X and y. The metric then acts like its
             :meth:`scorer`.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; only their ratios matter. They are not frequencies:
-            larger weights do not make the standard error smaller.
+            Weights of the rows. Only ratios of weights matter. Weights are not
+            frequencies: the standard error does not become smaller if all weights are
+            multiplied by a constant.
         groups : array-like of shape (n_samples,), optional
-            Clusters of correlated rows, such as patients. The variance is then
-            estimated between clusters.
+            Cluster of each row, such as a patient. The rows of a cluster may be
+            correlated; the variance is estimated from the variation between clusters.
         design : design, optional
             Sampling design of the rows, such as ``Strata(site)`` or
             ``Prevalence(0.05)`` of :mod:`skci.designs`.
         **options
-            Options of the metric to replace in this call, such as `average`.
+            Options of the metric, such as `average`, that are changed for this call
+            only.
 
         Returns
         -------
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
             ``confidence_interval()``. With ``average=None`` or
-            ``multioutput="raw_values"``, a report on all classes or targets, as
-            returned by :func:`skci.joint_report`.
+            ``multioutput="raw_values"``, a report with an estimate for each class or
+            target, as returned by :func:`skci.joint_report`.
 
         Raises
         ------
@@ -320,12 +324,7 @@ class MetricCI(_WithOptions):
         rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if options:
             return self._replace(options)(y_true, y_pred, **rows)
-        return self._estimate(y_true, y_pred, RowOptions(**rows))
-
-    @allow_underflow
-    def _estimate(self, y_true: Any, y_pred: Any, rows: RowOptions) -> Any:
-        """Read the truth and the predictions of one model, and estimate the metric."""
-        return self._result(self._read(y_true, y_pred, rows))
+        return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
 
     @allow_underflow
     def _read(
@@ -336,9 +335,9 @@ class MetricCI(_WithOptions):
         by_rows: bool = False,
         pos_label: Any = None,
     ) -> Sample:
-        """Read the truth and the predictions of one model.
+        """Read the true values and the predictions of one model.
 
-        `pos_label` applies if the metric sets none.
+        `pos_label` is used if the metric has no positive label.
         """
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
@@ -356,14 +355,16 @@ class MetricCI(_WithOptions):
     ) -> tuple[float, Array]:
         r"""Estimate the measure and the influence of each row on the estimate.
 
-        The influence value of row i is the derivative of the estimate T as the weight
-        of the row increases,
+        The influence value of row i is the derivative of the estimate T with respect to
+        the weight of the row,
 
         .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
             t \delta_i\bigr) \right|_{t = 0} ,
 
-        so that the error of the estimate is about :math:`\sum_i w_i L_i / \sum_i w_i`
-        [1]_. All intervals are computed from these values and the sampling design.
+        where :math:`\hat P` is the empirical distribution of the rows and
+        :math:`\delta_i` the point mass at row i [1]_. The variance of the estimate is
+        approximated by the variance of the weighted mean of :math:`L_i`. All intervals
+        are computed from the influence values and the sampling design.
 
         Parameters
         ----------
@@ -375,14 +376,15 @@ class MetricCI(_WithOptions):
         Returns
         -------
         estimate : float
-            NaN where the measure is undefined.
+            Estimate, or NaN if the measure is undefined.
         influence : ndarray of shape (n_samples,)
-            Influence values, whose weighted sum is zero. Rows of weight zero have 0.
+            Influence values. Their weighted sum is zero. A row with weight zero has the
+            value 0.
 
         Raises
         ------
         ValueError
-            If the metric has a value for each class or target.
+            If the metric has a separate value for each class or target.
 
         References
         ----------
@@ -404,9 +406,9 @@ class MetricCI(_WithOptions):
     def _influence(
         self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the measure and the influence of each row.
+        """Estimate the measure and the influence of each row on the estimate.
 
-        `pos_label` applies if the metric sets none.
+        `pos_label` is used if the metric has no positive label.
         """
         if option := self._each:
             raise ValueError(
@@ -417,7 +419,7 @@ class MetricCI(_WithOptions):
         (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
         counts = parameter.counts
         values = parameter.functional(counts / counts.sum()).influence
-        # Rows outside the table have index -1 and influence 0.
+        # Rows that are not used have the index -1 and the influence value 0.
         values = np.append(values * (sample.rows.counts.sum() / counts.sum()), 0.0)
         weights = rows.sample_weight
         has_weight = ... if weights is None else np.asarray(weights) > 0
@@ -426,7 +428,7 @@ class MetricCI(_WithOptions):
         return parameter.estimate, influence
 
     def _replace(self, options: dict[str, Any]) -> Self:
-        """Return a copy of the metric with other options."""
+        """Return a copy of the metric with changed options."""
         current = self.get_params(deep=False)
         unknown_names = [name for name in options if name not in current]
         if unknown_names:
@@ -439,7 +441,7 @@ class MetricCI(_WithOptions):
 
     @allow_underflow
     def _result(self, sample: Sample) -> Any:
-        """Return an estimate, or a report if the metric has a value for each class."""
+        """Return an estimate, or a report with an estimate for each class."""
         joint = JointEstimate.from_rows(
             self.bind(sample, self._model),
             sample.rows,
@@ -450,9 +452,9 @@ class MetricCI(_WithOptions):
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
     def wanted(self, pos_label: Any = None) -> RequiredData:
-        """Return the data that the metric requires.
+        """Return the requirements of the metric for the data.
 
-        `pos_label` applies if the metric sets none.
+        `pos_label` is used if the metric has no positive label.
 
         :meta private:
         """
@@ -480,8 +482,8 @@ class MetricCI(_WithOptions):
     ) -> list[TableParameter]:
         """Return the parameter of a model, or one parameter for each class.
 
-        `name`, `method` and `pos_label` are settings of a report. They apply if the
-        metric does not set them.
+        `name`, `method` and `pos_label` are used if the metric does not set these
+        options. `subgroups` selects the rows.
 
         :meta private:
         """
@@ -498,47 +500,49 @@ class MetricCI(_WithOptions):
         return [p.negated() for p in parameters] if self.negate else parameters
 
     def _positive(self, pos_label: Any) -> Any:
-        """Positive label of the metric, which defaults to `pos_label`."""
+        """Return the positive label of the metric, or else `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
     def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         raise NotImplementedError
 
     def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
-        """Products of losses, or of numbers, whose means determine the metric.
+        """Return the products of variables whose means determine the metric.
 
         :meta private:
         """
         raise NotImplementedError
 
     def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
-        """Losses, or numbers, of the rows of a sample.
+        """Return the variables, such as losses, with a value for each row.
 
         :meta private:
         """
         raise NotImplementedError
 
     def scorer(self, *, bound: str | None = None) -> Any:
-        """Make a scorer for scikit-learn's model selection.
+        """Make a scorer for model selection in scikit-learn.
 
         Parameters
         ----------
         bound : {"low", "high"}, optional
-            Score by a limit of the interval instead of the estimate. A search averages
-            the limit over folds. The mean is a conservative score, but not itself a
-            limit.
+            Use the lower or upper limit of the interval as the score, instead of the
+            estimate. A search averages the limit over the folds; this mean is a
+            conservative score, but not a confidence limit.
 
         Returns
         -------
         callable
-            ``scorer(estimator, X, y)``, negated if lower is better, as in scikit-learn.
-            A metric of scores uses predicted probabilities. Without them it uses
-            decision values, unless it requires probabilities.
+            Function ``scorer(estimator, X, y)``. As in scikit-learn, the score is
+            negated if lower is better. A metric of scores uses predicted probabilities.
+            If the estimator has no probabilities and the metric does not require them,
+            decision values are used.
 
         Raises
         ------
         ValueError
-            If `bound` is invalid, or the metric has a value for each class or target.
+            If `bound` is invalid, or if the metric has a separate value for each class
+            or target.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
@@ -554,26 +558,29 @@ class MetricCI(_WithOptions):
         return make_scorer(metric, greater_is_better=self.greater_is_better)
 
     def _repr_html_(self) -> str:
-        # The representation of scikit-learn would show the metric as not fitted.
+        # scikit-learn's HTML representation would show the metric as not fitted.
         return f"<pre>{escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _check(self, method: str | None = None) -> None:
-        """Check the options; `method` applies if the metric sets none."""
-        check_confidence_level(self.confidence_level)
-        self._resolve_method(method)
+        """Check the options of the metric.
+
+        `method` is checked if the metric has no interval method.
+        """
+        for name, (default, check) in self._checks.items():
+            if (value := getattr(self, name)) is not default:
+                check(value, name)
+        if self.method is not None or method is not None:
+            self._resolve_method(method)
         if self.zero_division is not np.nan:
             check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
-        check_bool(self.negate, "negate")
-        for name, check in self._checks.items():
-            check(getattr(self, name), name)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the method of the metric, which defaults to `method`, then "auto"."""
+        """Return the interval method: the option, or else `method`, or else "auto"."""
         resolved = method if self.method is None else self.method
         if resolved is None:
             return AUTO
@@ -586,9 +593,11 @@ class MetricCI(_WithOptions):
         available: AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        """Return a copy whose interval method needs only what is `available`.
+        """Return a copy with an interval method that needs no confusion matrix.
 
-        `method` applies if the metric sets none; see `method_without_table`.
+        `available` describes the data from which the interval must be computed.
+        `method` is used if the metric has no interval method. `preferred` are methods
+        to choose first; see `method_without_table`.
 
         :meta private:
         """
@@ -602,45 +611,45 @@ class MetricCI(_WithOptions):
 
     @property
     def _trait(self) -> MeasureProperties:
-        """Properties of the estimated quantity."""
+        """Properties of the measure, such as its range."""
         return self._measure
 
     @property
     def _model(self) -> str:
-        """Name of the model in the result of a call."""
+        """Name of the model in the result of calling the metric."""
         return DEFAULT_MODEL if self._each else ""
 
 
 class MetricAtNumber(MetricCI):
-    """A metric at a number, such as a threshold or a time, which the name contains."""
+    """Metric that depends on a number in its name, such as a threshold or a time."""
 
     _title: ClassVar[str] = ""
-    """Name of the metric without the number; empty for classes of several metrics."""
+    """Name of the metric without the number; empty for abstract classes."""
     _number: ClassVar[tuple[str, str]]
-    """Kind of the number, and an example."""
+    """Description of the number, and an example."""
     _option: ClassVar[str]
-    """Option with the number."""
+    """Name of the option with the number."""
     _sign: ClassVar[str] = "@"
     """Sign between the two parts of the name."""
     _digits: ClassVar[int] = 10
-    """Number of significant digits in the name."""
+    """Number of significant digits of the number in the name."""
 
     @property
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        check, value = self._checks[self._option], getattr(self, self._option)
-        number: float = check(value, self._option)
+        _, check = self._checks[self._option]
+        number: float = check(getattr(self, self._option), self._option)
         return MeasureProperties(
             f"{self._title}{self._sign}{number:.{self._digits}g}",
             **self._properties | self._properties_at(number),
         )
 
     def _properties_at(self, number: float) -> dict[str, Any]:
-        """Properties of the measure that depend on the number."""
+        """Return the properties of the measure that depend on the number."""
         return {}
 
 
 class LabelMetricCI(MetricCI):
-    """A metric of predicted labels.
+    """Metric of predicted labels.
 
     All metrics accept two labels. Metrics that average over classes, or are symmetric
     in the labels, accept more than two labels.
@@ -648,13 +657,12 @@ class LabelMetricCI(MetricCI):
     Parameters
     ----------
     method : str, optional
-        Interval method: "score", "delta" (Choice I of Yuan and Jiang, with a normal
-        quantile), "blurred" (their Choice II, which adds the variance of noise as large
-        as the sampling error), "plus-four" or "hall" (corrected for skewness).
-        Proportions also accept "wilson", "agresti-coull", "clopper-pearson" and
-        "jeffreys"; measures between 0 and 1 accept "logit". Defaults to the method of
-        the report, or to "auto": "score" if the measure supports it and "blurred"
-        otherwise.
+        Interval method: "score", "delta" (Wald), "blurred" (a normal approximation with
+        a larger variance), "plus-four" or "hall" (corrected for skewness). "delta" and
+        "blurred" are Choice I and Choice II of Yuan and Jiang. Proportions also accept
+        "wilson", "agresti-coull", "clopper-pearson" and "jeffreys"; measures between 0
+        and 1 also accept "logit". Defaults to the method of the report, or to "auto":
+        "score" if the measure supports it and "blurred" otherwise.
     """
 
     reads = "labels"
@@ -683,20 +691,21 @@ class LabelMetricCI(MetricCI):
         ----------
         matrix : array-like of shape (n_labels, n_labels)
             Counts, with true labels in rows and predicted labels in columns, as in
-            :func:`sklearn.metrics.confusion_matrix`. With two labels the negative
-            label comes first. The labels are 0, 1, ....
+            :func:`sklearn.metrics.confusion_matrix`. With two labels, the negative
+            label comes first. The labels are named 0, 1, ....
 
         Returns
         -------
         MetricEstimate or JointReport
-            A float with its interval; with ``average=None``, a report on all classes.
+            A float with a confidence interval. With ``average=None``, a report with an
+            estimate for each class.
 
         Raises
         ------
         ValueError
             If `matrix` is not square, contains numbers that are not integers, or has
-            more than two labels for a metric of two labels. Also if an option is
-            invalid or `pos_label` is set.
+            more than two labels although the metric accepts only two. Also if an option
+            is invalid or `pos_label` is set.
         """
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)
@@ -714,7 +723,7 @@ class LabelMetricCI(MetricCI):
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
     def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
-        """Return the parameter for one positive label, or for all labels together."""
+        """Return the parameter for a positive label, or of a symmetric metric."""
         labels = binding.sample.vocabulary.labels
         observed_codes = binding.sample.observed_codes.tolist()
         several = len(observed_codes if self._symmetric else labels) > 2
@@ -739,7 +748,7 @@ class LabelMetricCI(MetricCI):
 
 @dataclass(eq=False)
 class _BoundOf:
-    """Lower or upper limit of a metric's interval, as a function of labels."""
+    """Function of labels that returns a limit of the interval of a metric."""
 
     metric: MetricCI
     bound: str
@@ -753,7 +762,7 @@ class _BoundOf:
 
 
 def check_zero_division(zero_division: Any) -> float:
-    """Check the estimate of an undefined measure: 0, 1 or NaN."""
+    """Check that `zero_division` is 0, 1 or NaN."""
     if isinstance(zero_division, Real):
         value = float(zero_division)
         if value in (0.0, 1.0) or math.isnan(value):

@@ -1,4 +1,4 @@
-"""Construction of the parameters of a model from a measure and a sample."""
+"""Construction of the estimated parameters of a model, from a measure and a sample."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,18 +23,18 @@ from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.traits import MeasureProperties
 from skci.metrics.classes import AVERAGES, ClassAverage, ConfusionIndicators, Hits
 
-# Maximum number of distinct values for the score interval of a mean. A subset of a few
-# times as many values is checked first, to avoid sorting all of them.
+# Maximum number of distinct values for the score interval of a mean. To avoid sorting
+# many values, a subset of the values is checked first.
 _MAX_VALUES = 1 << 12
 _SUBSET_FACTOR = 4
 
 
 @dataclass(frozen=True)
 class ParameterBuilder:
-    """A model of a sample, with the names and settings of its parameters.
+    """Builder of the parameters of one model and one metric.
 
-    `undefined_as` is the estimate of an undefined measure. `subgroups` are the codes of
-    the subgroups whose rows are used, or None for all rows.
+    `undefined_as` is the estimate of an undefined measure. `subgroups` contains the
+    codes of the subgroups whose rows are used, or is None for all rows.
     """
 
     sample: Sample
@@ -48,12 +48,12 @@ class ParameterBuilder:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Parameter of a function of the four cells, for a label against the rest."""
+        """Return the parameter of a measure of one label against the rest."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
             CellFunctional(measure.function),
-            self.sample.one_vs_rest(self.model, code, target),
+            self.sample.cell_map("one-vs-rest", self.model, code, target),
             metric,
             pos_label=None if measure.symmetric else positive,
             undefined_as=self.undefined_as,
@@ -62,7 +62,7 @@ class ParameterBuilder:
     def of_each_class(
         self, measure: MeasureProperties, labels: Any
     ) -> Iterator[TableParameter]:
-        """Parameters of a function of the four cells, one for each class."""
+        """Yield the parameters of a measure of each class against the rest."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -77,7 +77,10 @@ class ParameterBuilder:
         average: str,
         labels: Any = None,
     ) -> TableParameter:
-        """Parameter of an average over classes of a measure of each class."""
+        """Return the parameter of an average over classes.
+
+        `measure` is the measure of one class against the rest.
+        """
         functional = ClassAverage(
             measure, average, self._bits(labels), self.undefined_as
         )
@@ -102,13 +105,13 @@ class ParameterBuilder:
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
-        """Parameter of a function of the proportions of right and wrong rows.
+        """Return the parameter of a measure of the proportion of right rows.
 
         With several targets, a row is right if all its targets are right.
         """
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
-            cell_map = self.sample.correctness(self.model)
+            cell_map = self.sample.cell_map("correctness", self.model)
             return self.of_labels(measure, functional, cell_map)
         truth, answer = self._indicators
         cells = np.where((truth == answer).all(axis=1), 0, 1)
@@ -118,23 +121,25 @@ class ParameterBuilder:
         self, trait: MeasureProperties, functional: Functional
     ) -> TableParameter:
         """Parameter of a function of the proportions of all pairs of labels."""
-        return self.of_labels(trait, functional, self.sample.label_pairs(self.model))
+        cell_map = self.sample.cell_map("pairs", self.model)
+        return self.of_labels(trait, functional, cell_map)
 
     def of_units(
         self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Parameter of a functional in which each unit is a cell."""
+        """Return the parameter of a functional of the weights of all units."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """True values and predictions of all units, as passed to a user's function.
+        """Return the true values, predictions and similarity of all units.
 
-        `kind` is "labels", "scores", "numbers" or "items". Labels replace their codes;
-        with several targets they are 0 and 1. Two more arrays define which units are
-        similar: a group index and numerical keys. Units with equal labels have the same
-        group index. Keys are derived from the scores or numbers of a unit, and are None
-        for labels. Both arrays are None for items, which are never similar.
+        The first two arrays are the arguments of a user's function. `kind` is "labels",
+        "scores", "numbers" or "items". With several targets, labels are 0 and 1. The
+        last two arrays describe which units are similar. In the third array, units with
+        equal labels have the same index. The fourth array distinguishes units with the
+        same index by their scores or numbers, and is None for labels. Both arrays are
+        None for items, which are never similar.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -167,10 +172,10 @@ class ParameterBuilder:
         return truth, labels[_flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Parameter of the mean of `values` over the units in the subgroup.
+        """Return the parameter of the mean of `values` over the units.
 
-        Units whose value is NaN are left out. Both bounds of bounded values are treated
-        as possible values, even if they do not occur.
+        Units whose value is NaN are left out. If values are bounded, both bounds are
+        treated as possible values, even if they do not occur.
         """
         bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
         values = np.clip(values[is_defined], *trait.bounds)  # removes rounding errors
@@ -200,7 +205,7 @@ class ParameterBuilder:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Parameter of a function of the mean number and the mean size, over units."""
+        """Return the parameter of a function of the means of `values` and `sizes`."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -212,7 +217,7 @@ class ParameterBuilder:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Parameter of the mean over rows of a measure of the targets of one row."""
+        """Return the parameter of the mean over rows of a measure of the targets."""
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
                 "average='samples' averages over the targets of a row and needs "
@@ -225,9 +230,10 @@ class ParameterBuilder:
         return self.of_unit_values(trait, values)
 
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Parameter of the mean of `values` over units.
+        """Return the parameter of the mean of `values` over the units.
 
-        Undefined values are replaced by `undefined_as`, or left out if it is NaN.
+        NaN is replaced by `undefined_as`. If `undefined_as` is NaN, these units are
+        left out.
         """
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
@@ -236,34 +242,34 @@ class ParameterBuilder:
 
     @cached_property
     def within(self) -> Any:
-        """Mask of the units in the subgroup."""
+        """Mask of the units in the selected subgroups."""
         return ... if self.subgroups is None else self.sample.within(self.subgroups)
 
     @cached_property
     def frequencies(self) -> Array:
-        """Number of rows of each unit in the subgroup."""
+        """Number of rows of each unit in the selected subgroups."""
         return self.sample.rows.frequencies[self.within]
 
     @cached_property
     def truth(self) -> Array:
-        """Code of the true label of each unit in the subgroup."""
+        """Code of the true label of each unit in the selected subgroups."""
         codes: Array = self.sample.codes[self.within, 0]
         return codes.view(np.uint8) if codes.dtype == bool else codes
 
     @cached_property
     def positives(self) -> Array:
-        """Masks of the units of the subgroup in each true class, (m, classes)."""
+        """Indicators of the true classes of the selected units, (units, classes)."""
         vocabulary = self.sample.vocabulary
         if vocabulary.multilabel:
             return self.sample.codes[self.within, : len(vocabulary.targets)]
         return self.truth[:, np.newaxis] == np.arange(len(vocabulary.labels))
 
     def name_of(self, column: Any) -> str:
-        """Name of the metric of a class or target."""
+        """Return the metric name for a class or target, such as "recall[cat]"."""
         return f"{self.metric}[{column}]"
 
     def _bits(self, labels: Any) -> ConfusionIndicators:
-        """Confusion indicators of the chosen classes."""
+        """Return the indicators of true and false positives and false negatives."""
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
             return ConfusionIndicators.of_targets(
@@ -277,15 +283,15 @@ class ParameterBuilder:
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
-        """Masks of the targets present and predicted, for units in the subgroup."""
+        """Masks of the true targets and of the predicted targets, by unit."""
         truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Codes of the classes `labels`, which defaults to all known classes in order.
+        """Return the codes of the classes `labels`.
 
-        A known class need not occur in the data, because it may be known from an
-        option, an estimator or a confusion matrix.
+        The default is all known classes, in sorted order. A known class may not occur
+        in the data, if it is passed as an option or known to an estimator.
         """
         vocabulary = self.sample.vocabulary
         classes = list(vocabulary.classes)
@@ -305,13 +311,13 @@ class ParameterBuilder:
 
     @property
     def present(self) -> list[int]:
-        """Codes of the labels that occur in the data, in the order of the labels."""
+        """Codes of the labels that occur in the data, sorted by label."""
         classes = self.sample.vocabulary.classes
         codes = np.flatnonzero(self.sample.occurs(self.model)).tolist()
         return sorted(codes, key=lambda code: classes[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
-        """Number of rows, or their total weight, with each of some true classes."""
+        """Return the number of rows, or their total weight, by true class."""
         counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
             rows = counts @ self._indicators[0]
@@ -328,7 +334,10 @@ class ParameterBuilder:
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Parameter of a functional whose cells are determined by labels."""
+        """Return the parameter of a functional of counts of label combinations.
+
+        `cell_map` assigns each combination to one of the counts.
+        """
         if self.subgroups is not None:
             cell_map = cell_map.subset(self.subgroups)
         cells, size = self.sample.cells(cell_map), cell_map.size
@@ -346,9 +355,10 @@ class ParameterBuilder:
         max_cells: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Parameter of a functional of the cells of all units, or of the subgroup.
+        """Return the parameter of a functional of the counts of cells.
 
-        The score interval is available for tables with at most `max_cells` cells.
+        `cells` contains the cell index of each unit, or of each selected unit. The
+        score interval is available if there are at most `max_cells` cells.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -397,7 +407,7 @@ class ParameterBuilder:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Number of rows and number of positive rows in some units of the subgroup."""
+        """Return the number of rows and the number of positive rows in some units."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
@@ -407,7 +417,7 @@ class ParameterBuilder:
 
 
 def _flat(columns: Array) -> Array:
-    """Drop the column dimension of a single column."""
+    """Drop the second dimension if there is a single column."""
     return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
@@ -416,10 +426,10 @@ def bind_references(
     to: str,
     bind: Callable[[frozenset[int]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Parameters with which the parameters of subgroups are compared, by key.
+    """Return the parameters with which subgroups are compared, by subgroup.
 
-    `to` is "rest" (all other subgroups) or "overall" (all rows). `bind` returns the
-    parameters of the pooled rows of several subgroups.
+    If `to` is "rest", they belong to all other subgroups; if it is "overall", to all
+    rows. `bind` returns the parameters for the union of several subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

@@ -48,10 +48,11 @@ from skci.metrics.survival import Censoring, FollowUp
 
 @dataclass(frozen=True, eq=False)
 class EventBy(Functional):
-    r"""A functional of labels that are unknown for rows censored before a time.
+    r"""Functional of event labels, with inverse probability of censoring weights.
 
     The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`, where
-    :math:`k_i` is 1 if the label is known and 0 otherwise. If :math:`L_i` are the
+    :math:`k_i` is 1 if the label is known and 0 otherwise, and :math:`G_i` is the
+    probability of not being censored before the label is known. If :math:`L_i` are the
     influence values at these weights, the derivative in :math:`\log G_i` is
     :math:`-q_i L_i`. If only some rows need a label, G is estimated from these rows,
     and the other rows keep their weights.
@@ -67,20 +68,21 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        """Number of distinct times before both the time of a row and `time`.
+        r"""Number of distinct times before :math:`\min(T, t)` for each row.
 
-        The label of a row is known only if the row is not censored at these times.
+        T is the time of the row, and t is `time`. The label of the row is known only if
+        the row is not censored before :math:`\min(T, t)`.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
 
     @cached_property
     def is_known(self) -> Array:
-        """Mask of the rows with a known label, among rows that need a label."""
+        """Mask of the rows whose label is known, among the rows that need a label."""
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Inverse probability weights, and the distribution of censoring times."""
+        """Return inverse probability of censoring weights, and the estimate of G."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -104,7 +106,7 @@ class EventBy(Functional):
             return Evaluation(value, influence - dot(p, influence), gradient)
 
     def support(self, counts: Array) -> InformativeRows:
-        """Weights of the events among the rows that need a label."""
+        """Return the weights of the rows whose event is observed by `time`."""
         events, rows = np.zeros(len(counts)), self.rows
         by_now = self.follow_up.event & (self.follow_up.time <= self.time)
         events[rows] = by_now * self._weights(counts / counts.sum())[0][rows]
@@ -112,9 +114,9 @@ class EventBy(Functional):
 
 
 class ShareOfEvents(EventBy):
-    """Kaplan-Meier estimate of the share of rows with an event by a time.
+    """Kaplan-Meier estimate of the proportion of rows with an event by a time.
 
-    The share refers to the rows that need a label.
+    The proportion refers to the rows that need a label.
     """
 
     @cached_property
@@ -130,14 +132,18 @@ class ShareOfEvents(EventBy):
 
 @dataclass(frozen=True)
 class Events:
-    """True events and times of rows, (m, 2), and the time by which events count."""
+    """Event indicators and times of the rows, and the time by which events count.
+
+    `truth` has shape (m, 2): the event (0 or 1), and the time of the event or of
+    censoring.
+    """
 
     truth: Array
     time: float
 
     @property
     def by_now(self) -> Array:
-        """Mask of the rows whose event is observed by the time."""
+        """Mask of the rows with an observed event up to `time`."""
         event, until = self.truth.T
         return (event == 1) & (until <= self.time)
 
@@ -147,9 +153,11 @@ class Events:
         needed: Any = ...,
         cls: type[EventBy] = EventBy,
     ) -> EventBy:
-        """Return a functional, or a mean of numbers, corrected for unknown labels.
+        """Correct a functional for unknown labels by inverse probability weights.
 
-        `needed` are the rows that need a label; all rows by default.
+        `found` is the functional of rows with known labels, or an array of numbers
+        whose mean is the functional. `needed` selects the rows that need a label; by
+        default all rows.
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
@@ -167,7 +175,10 @@ _SHARE = MeasureProperties(
 
 
 def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
-    """Parameter of the share of rows with an event by a time, among rows in a bin."""
+    """Return the parameter for the proportion of rows with an event, within a bin.
+
+    `inside` is the mask of the rows in the bin. Events count up to `time`.
+    """
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
     share = FunctionOfMeans(truediv, features)
@@ -175,21 +186,22 @@ def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TablePa
 
 
 class EventMetricCI(ScoreMetricCI):
-    """A metric of the probabilities of one of two labels, or of an event by a time.
+    """Metric of predicted probabilities, for two labels or for an event by a time.
 
     Parameters
     ----------
     time : float, optional
-        Time by which the event is predicted, above 0. With a time, `y_true` has the
-        event (0 or 1) and the time of each row, and `y_score` the probability of an
-        event by this time. Rows may be censored before this time if censoring is
-        independent of times and predictions. By default, `y_true` contains labels.
+        Time by which the event is predicted, above 0. If a time is passed, `y_true` has
+        two columns, the event (0 or 1) and the time of each row, and `y_score` is the
+        probability of an event by `time`. Rows may be censored before `time` if
+        censoring is independent of event times and predictions. By default, `y_true`
+        contains labels.
     """
 
     time: float | None = option(default=None, check=check_time)
 
     _of_rows: ClassVar[Callable[..., Functional | Array]]
-    """Functional of rows with known labels, or numbers whose mean is the functional."""
+    """Return the functional of rows with known labels, or numbers with that mean."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
     """Range of the estimator with a time, if wider than the range of the measure."""
@@ -229,5 +241,5 @@ class EventMetricCI(ScoreMetricCI):
     def _of_events(
         self, events: Events, positive: Array, predicted: Array, repeats: Array
     ) -> Functional:
-        """Functional of rows, whose labels are `events` where they are known."""
+        """Return the functional of event labels, corrected for censored rows."""
         return events.known(self._of_rows(positive, predicted, repeats))

@@ -39,7 +39,8 @@ _ROUNDING = 1e-14
 class ConfusionIndicators:
     """Indicators of true positives, false positives and false negatives of classes.
 
-    Matrices of shape (m, C), dense or sparse, of zeros and ones.
+    Each indicator is a dense or sparse matrix of zeros and ones, of shape (m, C): m
+    rows or cells, and C classes.
     """
 
     tp: Any
@@ -51,9 +52,9 @@ class ConfusionIndicators:
     def of_pairs(
         cls, labels: int, chosen: tuple[int | None, ...]
     ) -> ConfusionIndicators:
-        """Indicators for units that are pairs of a true and a predicted label.
+        """Return the indicators of all pairs of a true and a predicted label.
 
-        `chosen` are the codes of the classes; None is a class that occurs in no pair.
+        `chosen` contains the code of each class, or None for a class without data.
         """
         truth, answer = np.indices((labels, labels)).reshape(2, -1)
         right = truth == answer
@@ -62,17 +63,22 @@ class ConfusionIndicators:
 
     @classmethod
     def of_targets(cls, truth: Array, answer: Array) -> ConfusionIndicators:
-        """Indicators of rows with several targets, from bool arrays (m, targets)."""
+        """Return the indicators of rows with several targets.
+
+        `truth` and `answer` are bool arrays of shape (m, targets).
+        """
         columns = (truth & answer, answer & ~truth, truth & ~answer)
         return cls(*(column.astype(float) for column in columns))
 
     @property
     def n_classes(self) -> int:
-        """Number of classes C."""
         return int(self.tp.shape[1])
 
     def tables(self, p: Array) -> Array:
-        """Cells of each class at weights p of shape (..., m); shape (..., C, 4)."""
+        """Return tp, fp, fn and tn of each class, shape (..., C, 4).
+
+        `p` are weights of shape (..., m).
+        """
         tp, fp, fn = (np.asarray(p @ bits) for bits in (self.tp, self.fp, self.fn))
         total = p.sum(axis=-1, keepdims=True)
         tn = total - tp - fp - fn
@@ -80,14 +86,21 @@ class ConfusionIndicators:
         return np.stack([tp, fp, fn, tn], axis=-1)
 
     def spread(self, gradient: Array) -> Array:
-        """Convert gradients in moments of classes to gradients in p (chain rule)."""
+        """Convert derivatives in the moments of classes to derivatives in `p`.
+
+        The moments of a class are the proportions of true positive, predicted and true
+        rows.
+        """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
             return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
-    """Indicators of the chosen labels, (m, C); zero where `where` is False."""
+    """Return one-hot encoded labels, with zeros in rows where `where` is False.
+
+    The columns are the labels with the codes `chosen`.
+    """
     column = np.full(int(label.max()) + 1, -1)
     for k, code in enumerate(chosen):
         if code is not None:
@@ -103,13 +116,13 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ClassAverage(Functional):
-    """An average over classes of a measure of each class against the rest.
+    """Average over classes of a measure of each class against the rest.
 
-    "micro" is the measure of the sum of all tables, "macro" the mean over classes, and
-    "weighted" the mean weighted by the true rows of each class, which are estimated as
-    well. A class whose measure is undefined has the value `undefined_as`, or is left
-    out if `undefined_as` is NaN. `undefined` is a mask of the classes whose measure is
-    undefined at all weights.
+    "macro" is the mean over classes. "weighted" is the mean weighted by the number of
+    true rows of each class; these weights are treated as estimates. "micro" is the
+    measure of the sum of the confusion matrices of all classes. A class whose measure
+    is undefined has the value `undefined_as`, or is left out if `undefined_as` is NaN.
+    `undefined` is a mask of the classes whose measure is undefined at all weights.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -126,11 +139,12 @@ class ClassAverage(Functional):
     def observed(
         self, counts: Array
     ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
-        """Return the average over the classes that are defined at some counts.
+        """Return the average over the classes whose measure is defined at `counts`.
 
-        Also returns the weights of the undefined classes (0 for other classes); the
-        extension of the interval for undefined classes; and the estimate if no class
-        has true rows, as in scikit-learn.
+        The other values returned are: the weight of each undefined class in the average
+        (0 for defined classes), the lower and upper extension of the interval for
+        undefined classes, and the estimate of scikit-learn if no class has true rows
+        (NaN otherwise).
         """
         tables, values = self._classes(counts)
         defined = replace(self, undefined=np.isnan(values))
@@ -164,7 +178,7 @@ class ClassAverage(Functional):
         ]
 
     def _n_rows(self, table: Array) -> float:
-        """Number of rows from which the value of a class is estimated."""
+        """Return the number of rows on which the value of a class depends."""
         if self.measure.proportion is not None:
             return self.measure.successes_and_trials(table)[1]
         return float(table[:3].sum())
@@ -187,21 +201,21 @@ class ClassAverage(Functional):
         return Evaluation(value, influence, gradient.reshape(*gradient.shape[:-2], -1))
 
     def _classes(self, p: Array) -> tuple[Array, Array]:
-        """Tables and values of the classes."""
+        """Return the confusion matrix and the value of each class."""
         tables = self._tables(p)
         values = CellFunctional(self.measure.function).estimate(tables)
         return tables, np.where(self.undefined, np.nan, values)
 
     def _tables(self, p: Array) -> Array:
-        """Tables passed to the measure: one for each class, or their mean."""
+        """Return the confusion matrix of each class, or their mean for "micro"."""
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
-        """Mean over classes of defined values of shape (..., C), and its derivatives.
+        """Return the mean of defined values over classes, and its derivatives.
 
-        The derivatives are with respect to the values and the numbers of true rows.
-        These numbers are the weights of the average "weighted".
+        `values` has shape (..., C). The mean is differentiated in the values and, for
+        "weighted", in the proportions of true rows of the classes.
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -219,10 +233,10 @@ class ClassAverage(Functional):
 
 @dataclass(frozen=True, eq=False)
 class WeightedMean(Composite):
-    """Mean of functionals of the rows, one for each column, with estimated weights.
+    """Weighted mean of functionals, whose weights are estimated from the rows.
 
-    The weights are means over rows, such as proportions of labels or variances of
-    targets.
+    The weight of a functional is a mean over rows, such as the proportion of a label or
+    the variance of a target.
     """
 
     compared_by: ClassVar[str] = "components"
@@ -253,7 +267,7 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Support of all components, in which each class is counted once."""
+        """Return the informative rows of all components; shared classes count once."""
         classes: dict[bytes, Array] = {}
         rarer: list[int] = []
         for component in self.components:
@@ -273,7 +287,10 @@ class WeightedMean(Composite):
 
 
 class MicroAverage(Component):
-    """Functional of all (row, column) pairs pooled; cells have shape (m, columns)."""
+    """Micro average: a functional of all pairs of a row and a column, pooled.
+
+    The array `cells` has shape (m, columns).
+    """
 
     def table(self, p: Array) -> Array:
         weights = np.repeat(p, self.cells.shape[1])
@@ -289,7 +306,7 @@ class MicroAverage(Component):
 
 
 class Hits(CellFunctional):
-    """Function of the proportions of right and wrong rows, stored as tp and fp."""
+    """Measure of the proportions of right and wrong rows, passed as `tp` and `fp`."""
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = super().__call__(p)
@@ -298,17 +315,19 @@ class Hits(CellFunctional):
 
 @dataclass(frozen=True, eq=False)
 class _Agreement(Functional):
-    """Smooth function of a mean weight and the marginal distributions of the labels.
+    """Agreement of true and predicted labels, such as Cohen's kappa.
 
-    Each pair of a true and a predicted label has a weight, which is averaged over rows.
+    The measure depends smoothly on a mean weight and on both marginal distributions of
+    the labels. The mean is over rows; the weight of a row depends on its true and its
+    predicted label.
     """
 
     weights: Array
-    """Weight of each pair of a true and a predicted label, (C, C)."""
+    """Weight of each true label (rows) and predicted label (columns), (C, C)."""
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Value of the function, and its derivatives in the mean and both marginals.
+        """Return the measure, and its derivatives in the mean and in both marginals.
 
         The mean weight has shape (...), and each marginal distribution (..., C).
         """
@@ -333,7 +352,10 @@ class _Agreement(Functional):
 
 
 class Correlation(_Agreement):
-    """Matthews' correlation; weights are 1 for a right prediction and 0 otherwise."""
+    """Matthews' correlation coefficient.
+
+    Equal true and predicted labels have weight 1, different labels weight 0.
+    """
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
         truth_variance, answer_variance = (
@@ -354,7 +376,11 @@ class Correlation(_Agreement):
 
 
 class Kappa(_Agreement):
-    """Cohen's kappa: 1 minus the mean weight over its mean for independent labels."""
+    """Cohen's kappa: 1 minus the ratio of observed to expected disagreement.
+
+    The weights are disagreements. The expected disagreement is the mean weight if true
+    and predicted labels are independent.
+    """
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
         in_answer, in_truth = truth @ self.weights, answer @ self.weights.T
@@ -364,10 +390,11 @@ class Kappa(_Agreement):
 
 
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
-    """Weight of the disagreement between each pair of labels.
+    """Return the disagreement of each true label with each predicted label.
 
-    The weight of two different labels is 1, their distance or its square. The distance
-    is the difference of their ranks among the labels that occur, with codes `present`.
+    It is 0 for equal labels. For different labels it is 1, their distance ("linear") or
+    their squared distance ("quadratic"). The distance of two labels is the difference
+    of their ranks among the labels that occur, whose codes are `present`.
     """
     position = np.zeros(labels)
     position[present] = np.arange(len(present))

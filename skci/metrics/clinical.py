@@ -40,7 +40,7 @@ _SMALL_STEP = 1e-3  # a step this small is accepted without checking the likelih
 
 
 STRATEGIES = ("quantile", "uniform")
-"""Bins with about equal numbers of rows, or bins of equal width."""
+"""Definitions of bins: about equal numbers of rows, or equal widths."""
 
 MOST_BINS = 1000
 
@@ -48,7 +48,10 @@ MOST_BINS = 1000
 def bin_numbers(
     probabilities: Array, n_bins: int, strategy: str, repeats: Array
 ) -> Array:
-    """Bin index of repeated probabilities, 0, 1, ...; empty bins are skipped."""
+    """Return the bin index of each probability, without gaps for empty bins.
+
+    Each probability occurs `repeats` times in the data.
+    """
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = _quantiles(probabilities, repeats, edges)
@@ -57,7 +60,10 @@ def bin_numbers(
 
 
 def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
-    """Quantiles of repeated values, equal to numpy's but without repeating them."""
+    """Return quantiles of data in which each value occurs `repeats` times.
+
+    The result equals `numpy.quantile` of the repeated values.
+    """
     order = np.argsort(values, kind="stable")
     last = np.cumsum(repeats[order])
     positions = levels * (last[-1] - 1)
@@ -74,11 +80,12 @@ class CalibrationCoefficient(Functional):
     r"""Intercept or slope of the logistic regression of the label on the logit.
 
     The probability is :math:`\mu = 1 / (1 + \exp(-a - b x))`, where x is the logit of
-    the prediction. The intercept solves :math:`E[y - \mu] = 0` for a with
+    the predicted probability. The intercept solves :math:`E[y - \mu] = 0` for a with
     :math:`b = 1`. The slope solves :math:`E[(1, x) (y - \mu)] = 0` for a and b. The
-    influence values lead to the sandwich estimator of the variance. They are an entry
-    of :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y - \mu)`, where z is 1 for the intercept
-    and :math:`(1, x)` for the slope.
+    influence value of a row is the last entry of
+    :math:`E[\mu (1 - \mu) z z^T]^{-1} z (y - \mu)`, where z is 1 for the intercept and
+    :math:`(1, x)` for the slope. The resulting standard error is the sandwich
+    estimator.
     """
 
     logits: Array
@@ -89,7 +96,10 @@ class CalibrationCoefficient(Functional):
 
     @cached_property
     def columns(self) -> Array:
-        """Regressors, (m, 1 or 2); the estimated coefficient belongs to the last."""
+        """Design matrix, (m, 1) or (m, 2).
+
+        The estimated coefficient belongs to the last column.
+        """
         ones = np.ones_like(self.logits)
         return np.stack([ones, self.logits][: 1 + self.fits_slope], axis=1)
 
@@ -114,7 +124,7 @@ class CalibrationCoefficient(Functional):
         return self.columns.T @ (weights[:, np.newaxis] * self.columns)
 
     def _fit(self, p: Array) -> Array:
-        """Maximum likelihood coefficients; NaN if they do not exist."""
+        """Return the maximum likelihood coefficients, or NaN if they do not exist."""
         coefficients = np.zeros(self.columns.shape[1])
         if not self._exists(p):
             return coefficients * np.nan
@@ -134,13 +144,17 @@ class CalibrationCoefficient(Functional):
         return coefficients
 
     def _likelihood(self, p: Array, coefficients: Array) -> float:
-        """Log likelihood without the terms that depend only on the labels."""
+        """Return the weighted log likelihood of the labels."""
         logits = self._logits(coefficients)
         signed = np.where(self.positive, -logits, logits)
         return -float(dot(p, np.logaddexp(0, signed)))
 
     def _exists(self, p: Array) -> bool:
-        """Whether both labels occur and, for a slope, the predictions overlap."""
+        """Whether the maximum likelihood estimate exists.
+
+        Both labels must occur. A slope also requires that no threshold of the
+        predictions separates the two labels.
+        """
         occurs, positive = p > 0, self.positive
         logits = [self.logits[occurs & is_class] for is_class in (~positive, positive)]
         if not all(
@@ -190,10 +204,11 @@ class SquaredCalibrationError(Functional):
         return Evaluation(np.asarray(value), centred_influence, np.ones(1))
 
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
-        """Value of the functional, and four statistics of each bin.
+        """Return the squared calibration error, and four statistics of each bin.
 
-        The statistics are the weight, the mean difference, the factor n / (n - 1) (0
-        for a single row), and the weighted sum of squared deviations.
+        The statistics of a bin with n rows are its weight; its mean difference between
+        label and prediction; n / (n - 1), or 0 if n is 1; and the weighted sum of
+        squared deviations from this mean.
         """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
@@ -208,7 +223,7 @@ class SquaredCalibrationError(Functional):
 
 
 class _ClinicalMetricCI(ScoreMetricCI):
-    """A metric of the predicted probabilities of two labels.
+    """Metric of the predicted probabilities of two labels.
 
     Parameters
     ----------
@@ -232,10 +247,10 @@ class _ClinicalMetricCI(ScoreMetricCI):
     def _of_rows(
         self, positive: Array, predicted: Array, repeats: Array
     ) -> Functional | Array:
-        """Functional of the rows, or the numbers whose mean over rows is the metric.
+        """Return the functional of the rows, or numbers whose mean is the metric.
 
-        `positive` is a mask of the rows, `predicted` are their probabilities, and
-        `repeats` are their frequencies.
+        `positive` is the mask of positive rows, `predicted` contains the predicted
+        probabilities, and `repeats` the frequency of each row.
         """
         raise NotImplementedError
 
@@ -246,18 +261,26 @@ class _ClinicalMetricCI(ScoreMetricCI):
 
 
 def odds(threshold: float) -> float:
-    """Odds of a threshold: harm of a false positive relative to a missed benefit."""
+    """Return the odds t / (1 - t) of a threshold probability t.
+
+    The odds are the harm of treating a negative row, in units of the benefit of
+    treating a positive row.
+    """
     return threshold / (1 - threshold)
 
 
 def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
-    """Net benefit of treating each row: 1 if positive, else minus the odds."""
+    """Return the net benefit of the decision to treat each row or not.
+
+    The net benefit is 1 for a treated positive row, minus the odds of the threshold for
+    a treated negative row, and 0 for an untreated row.
+    """
     benefit = np.where(positive, 1.0, -odds(threshold))
     return np.where(treated, benefit, 0.0)
 
 
 class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
-    """A metric of decisions to treat the rows whose probability reaches a threshold.
+    """Metric of treating the rows whose probability is at least a threshold.
 
     Parameters
     ----------
@@ -275,18 +298,22 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
         return {"bounds": (self._lowest(odds(number)), 1.0)}
 
     def _lowest(self, odds: float) -> float:
-        """Minimum of the measure."""
+        """Return the minimum of the measure."""
         raise NotImplementedError
 
     def _net_benefit(
         self, events: Events, positive: Array, treated: Array
     ) -> Functional:
-        """Net benefit of treating some rows; only these rows need a label."""
+        """Return the net benefit of treating the rows `treated`, under censoring.
+
+        Only the treated rows need a label.
+        """
         worth = decisions_worth(positive, treated, self.threshold)
         return events.known(worth, treated)
 
 
-# The values of rows are bounded by minus the odds and 1, like Brier losses by 0 and 1.
+# The net benefit of a row is between minus the odds and 1. The score interval of a
+# bounded mean is therefore available, as for the Brier score.
 _OF_BOUNDED_MEANS: dict[str, Any] = {
     "smooth": True,
     "automatic": ("score", "hall"),
@@ -299,9 +326,9 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
 
-    It is the proportion of true positives minus the proportion of false positives,
-    multiplied by the exchange rate that the threshold t implies (Vickers and Elkin,
-    2006). Treating no row has a net benefit of 0. Treating all rows has the net benefit
+    The net benefit is the proportion of true positives, minus the proportion of false
+    positives multiplied by the odds of the threshold t (Vickers and Elkin, 2006).
+    Treating no row has a net benefit of 0. Treating all rows has the net benefit
     :math:`\pi - (1 - \pi) t / (1 - t)`, where :math:`\pi` is the prevalence: see
     :func:`skci.decision_curve_report`. The string name at a threshold of .1 is
     "net_benefit@0.1", and "net_benefit@0.1@365" for events by the time 365.
@@ -392,11 +419,11 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)
 
-    It is the net benefit minus the net benefit of treating all rows, divided by the
-    odds of the threshold t. A value of .3 means that a model avoids 30 interventions
-    per 100 rows compared with treating all rows, without missing a positive row
-    (Vickers and Elkin, 2006). The string name at a threshold of .1 is
-    "interventions_avoided@0.1". See :class:`NetBenefitCI`.
+    The measure is the difference between the net benefit of the model and the net
+    benefit of treating all rows, divided by the odds of the threshold t. A value of .3
+    means that a model avoids 30 interventions per 100 rows compared with treating all
+    rows, without missing a positive row (Vickers and Elkin, 2006). The string name at a
+    threshold of .1 is "interventions_avoided@0.1". See :class:`NetBenefitCI`.
 
     Parameters
     ----------
@@ -446,7 +473,7 @@ _NO_LOGIT = "as probabilities are 0 or 1"
 
 
 class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
-    """A coefficient of the logistic regression of the label on the logit."""
+    """Metric that is a coefficient of the logistic regression of label on logit."""
 
     _fits_slope: ClassVar[bool]
 
@@ -465,11 +492,12 @@ class CalibrationInterceptCI(
 
     .. math:: \operatorname{logit} P(y = 1) = a + \operatorname{logit} s
 
-    It is 0 if predictions are right on average, above 0 if they are too low and below 0
-    if they are too high (Cox, 1958). Standard errors are those of the sandwich
-    estimator, which does not assume that the regression is correct. Probabilities of 0
-    and 1 have no logit: the intercept is then undefined, with a warning. Clip them if
-    the model would be used with clipped probabilities.
+    The intercept is 0 if predictions are right on average, above 0 if predictions are
+    too low and below 0 if they are too high (Cox, 1958). Standard errors are those of
+    the sandwich estimator, which does not assume that the regression is correct.
+    Probabilities of 0 and 1 have no logit: the intercept is then undefined, with a
+    warning. If the model would be used with clipped probabilities, clip the
+    predictions.
 
     References
     ----------
@@ -496,10 +524,11 @@ class CalibrationSlopeCI(
 
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit} s
 
-    It is 1 if predictions are calibrated, below 1 if they are too extreme, as in an
-    overfitted model, and above 1 if they are not extreme enough (Cox, 1958). Standard
-    errors are those of the sandwich estimator. The slope is undefined, with a warning,
-    if probabilities are 0 or 1 or separate the labels.
+    The slope is 1 if predictions are calibrated. It is below 1 if predictions are too
+    extreme, as in an overfitted model, and above 1 if predictions are not extreme
+    enough (Cox, 1958). Standard errors are those of the sandwich estimator. The slope
+    is undefined, with a warning, if some probabilities are 0 or 1, or if a threshold
+    separates the labels.
 
     References
     ----------
@@ -529,8 +558,8 @@ class ObservedToExpectedCI(
 
     .. math:: E[y] / E[s]
 
-    It is 1 if predictions are right on average. Both means are estimated from the same
-    rows. Intervals are formed on the log scale.
+    The ratio is 1 if predictions are right on average. Both means are estimated from
+    the same rows. Intervals are formed on the log scale.
 
     Examples
     --------
@@ -561,24 +590,24 @@ class SquaredCalibrationErrorCI(
 
     .. math:: \sum_b P(s \in b) \bigl(E[y - s \mid s \in b]\bigr)^2
 
-    The plain sum of squared differences overestimates the error by the variances of the
-    means in the bins. These variances are estimated and subtracted (Kumar, Liang and
-    Ma, 2019), so that the estimate may be below 0. The error in bins is at most the
-    error of the probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`. The
-    expected calibration error (ECE), which is a mean absolute difference, has an
+    Without a correction, the estimate would be too large, because the squared mean of
+    each bin includes the variance of this mean. These variances are estimated and
+    subtracted (Kumar, Liang and Ma, 2019), so that the estimate may be below 0. The
+    error in bins is at most the error without bins, :math:`E(P(y = 1 \mid s) - s)^2`.
+    The expected calibration error (ECE), which is a mean absolute difference, has an
     unknown bias and therefore no interval here. Rows should be independent: with
-    `groups` the subtracted variance is too small, but the variance of the interval is
-    right. If predictions are calibrated, intervals are too wide.
+    `groups`, the subtracted variances are too small, although the standard error allows
+    for clusters. If predictions are calibrated, intervals are too wide.
 
     Parameters
     ----------
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"
-        "quantile" for bins with about equal numbers of rows, "uniform" for equal
-        widths.
+        Definition of the bins: "quantile" for about equal numbers of rows, "uniform"
+        for equal widths.
     method : {"auto", "delta"}, optional
-        Interval method; both are the symmetric interval.
+        Interval method. Both values request the symmetric interval.
 
     References
     ----------
@@ -602,6 +631,6 @@ class SquaredCalibrationErrorCI(
 
 
 def _ratio(above: Array, below: Array) -> Functional:
-    """Ratio of two means over rows; the ratio is undefined if both means are zero."""
+    """Return the ratio of two means over rows; 0/0 is undefined."""
     features = np.stack([above, below], axis=1).astype(float)
     return FunctionOfMeans(truediv, features)

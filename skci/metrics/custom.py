@@ -37,12 +37,13 @@ _ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
 class _CustomMetric(MetricCI):
-    """Options of a metric from a user's function.
+    """Metric defined by a user's function.
 
     Parameters
     ----------
     g : callable
-        Function of the four cells, of means, or of rows; see :func:`make_metric_ci`.
+        Function of the confusion matrix, of means, or of rows; see
+        :func:`make_metric_ci`.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -78,13 +79,13 @@ class _CustomMetric(MetricCI):
         return MeasureProperties(**self._properties | declared)
 
 
-# These options have no default. The properties of the base class must not serve as
-# their defaults.
+# `name` and `bounds` have no default. Without this line, the properties of the base
+# class would be their defaults.
 _CustomMetric.name, _CustomMetric.bounds = "", (-np.inf, np.inf)
 
 
 class CustomCI(_CustomMetric, LabelMetricCI):
-    """Metric defined by a function of the four cells; see :func:`make_metric_ci`.
+    """Metric defined by a function of tp, fp, fn and tn; see :func:`make_metric_ci`.
 
     Parameters
     ----------
@@ -110,12 +111,12 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 
 class _FeatureMetric(_CustomMetric):
-    """Metric from a user's function of the means of features of rows."""
+    """Metric defined by a user's function of the means of row features."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
-        """Compute the features, and check them and the function at their means."""
+        """Compute the features, and check them and the function of their means."""
         name = self.name
         with errors_of_function(
             f"features of {name!r} must accept arrays y_true and y_pred and return an "
@@ -146,7 +147,10 @@ class _FeatureMetric(_CustomMetric):
         return matrix
 
     def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check the function and its complex step at the means."""
+        """Check the function and its complex-step derivative at given means.
+
+        `spreads` are the standard deviations of the features.
+        """
         size = np.abs(means) + spreads
         size[size == 0] = 1.0
         points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
@@ -170,8 +174,8 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     Parameters
     ----------
     features : callable
-        ``features(y_true, y_pred)``, of shape (n, k), whose means are passed to the
-        function.
+        Function ``features(y_true, y_pred)`` that returns an array of shape (n, k). The
+        means of the k columns are passed to `g`.
 
     Examples
     --------
@@ -198,7 +202,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 class FunctionOfItemsCI(MetricCI, heavy_tails=True):
-    """A function of the means of features of items."""
+    """Metric of items: a function of the means of item features."""
 
     reads = "items"
     _serves_moments = True
@@ -238,7 +242,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
     _function: ClassVar[Any]
     """Function of the means that accepts complex numbers."""
     _counted: ClassVar[Any]
-    """Key of the features, in addition to the items."""
+    """Object that identifies the features of an item, for caching."""
     _features: ClassVar[Any]
     """Features of items from truths, answers and weights, (n, k)."""
 
@@ -249,10 +253,10 @@ class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
     Parameters
     ----------
     features : callable
-        ``features(y_true, y_pred)``, of shape (n, k), whose means are passed to the
-        function.
+        Function ``features(y_true, y_pred)`` that returns an array of shape (n, k). The
+        means of the k columns are passed to `g`.
     reads : {"labels", "items"}, default="labels"
-        Kind of the truth and the predictions: labels, or objects of any type.
+        Kind of ``y_true`` and ``y_pred``: labels, or objects of any type.
 
     Examples
     --------
@@ -299,8 +303,8 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     Parameters
     ----------
     g : callable
-        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which returns a
-        number.
+        Function ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)`` that
+        returns a number.
     reads : {"labels", "scores", "numbers", "items"}, default="labels"
         Kind of the predictions that are passed to the function.
 
@@ -358,8 +362,8 @@ class CustomInfluenceCI(CustomFunctionCI):
     Parameters
     ----------
     g : callable
-        ``g(y_true, y_pred)``, optionally with ``sample_weight``, which returns the
-        estimate and the influence value of each row.
+        Function ``g(y_true, y_pred)`` that returns the estimate and the influence value
+        of each row. The function may also accept ``sample_weight``.
 
     Examples
     --------
@@ -417,23 +421,24 @@ def make_metric_ci(
     of: str | None = None,
     influence: Callable[..., Any] | None = None,
 ) -> MetricCI:
-    r"""Make a metric from a function of the four cells, of means over rows, or of rows.
+    r"""Make a metric from a function of the confusion matrix, of means, or of rows.
 
-    The influence values of a function of cells or means are computed from its
-    derivative by the complex step. Any other function is accepted with ``of="rows"``.
-    Its influence values are computed by calling the function with changed weights of
-    the rows, or without some rows.
+    A function of the confusion matrix or of means is differentiated by the complex
+    step, which gives the influence values. Any other function is accepted with
+    ``of="rows"``. Its influence values are computed by calling the function with
+    changed weights of the rows, or without some of the rows.
 
     Parameters
     ----------
     g : callable
-        Without `features`, ``g(tp, fp, fn, tn)``, which maps the cells as proportions
-        of the rows, arrays of one shape, to an array of that shape. With `features`,
-        ``g(mean_1, ..., mean_k)``, which maps their means (not sums) to a number. The
+        Function that defines the metric. By default it is ``g(tp, fp, fn, tn)``: the
+        arguments are proportions of the rows, as arrays of equal shape, and the result
+        is an array of this shape. With `features`, it is ``g(mean_1, ..., mean_k)``,
+        which maps the means (not sums) of the features to a number. In both cases the
         function must be smooth and use operations that extend to complex numbers:
-        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"``,
-        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which maps
-        arrays to a number, as functions of :mod:`sklearn.metrics` do.
+        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"``, it
+        is ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which maps
+        arrays to a number, like the functions of :mod:`sklearn.metrics`.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -441,31 +446,32 @@ def make_metric_ci(
     greater_is_better : bool, default=True
         Whether a larger value is better.
     features : callable, optional
-        ``features(y_true, y_pred)``, which maps true and predicted values, arrays of
-        shape (n,), to an array of shape (n, k). A row may depend only on the same row
-        of both arrays. The function need not be smooth: ``np.abs`` is fine here.
+        Function ``features(y_true, y_pred)`` that maps true and predicted values,
+        arrays of shape (n,), to an array of shape (n, k). The features of a row may
+        depend only on the true and predicted value of this row. The function need not
+        be smooth: ``np.abs`` is allowed.
     reads : {"numbers", "labels", "scores", "items"}, optional
-        Kind of the predictions. With `features`, "numbers" (the default); "labels",
-        such as strings, passed as arrays of objects; or "items", objects of any type,
-        such as lists of words, spans or boxes, or rows of an array. With ``of="rows"``,
-        "labels" (the default unless a report also has scores), "scores", as for AUC,
-        "numbers" or "items". A report can combine all kinds except "numbers" with
+        Kind of the predictions. "items" are objects of any type, such as lists of
+        words, spans or boxes, or rows of an array. With `features`, the default is
+        "numbers"; "labels" (passed as arrays of objects) and "items" are also accepted.
+        With ``of="rows"``, all kinds are accepted, and the default is "labels" unless a
+        report also has scores. A report can combine all kinds except "numbers" with
         accuracy and AUC.
     of : {"rows"}, optional
         "rows" if `g` is a function of the rows.
-        Whether `g` is a function of the rows.
     influence : callable, optional
-        Alternative to `g`: ``influence(y_true, y_pred)``, optionally with
-        ``sample_weight``, which returns the estimate and an array of shape (n,) of
-        influence values. Their weighted mean must be zero. Without row i the estimate
-        changes by about ``-influence[i] / n``: the influence value of a mean is the
-        deviation of a row from the mean.
+        Alternative to `g`: a function ``influence(y_true, y_pred)`` that returns the
+        estimate and an array of shape (n,) with the influence values. The function may
+        also accept ``sample_weight``. The weighted mean of the influence values must be
+        zero. Without row i, the estimate must change by about ``-influence[i] / n``;
+        for example, the influence values of a mean are the deviations of the rows from
+        the mean.
 
     Returns
     -------
     CustomCI, CustomRegressionCI, CustomItemCI, CustomFunctionCI or CustomInfluenceCI
-        Metric of labels; with `features`, metric of numbers or items; or metric of
-        rows. Set its other options with ``set_params``.
+        Metric object, whose class depends on `features`, `reads`, `of` and `influence`.
+        Other options, such as ``method``, are set with ``set_params``.
 
     Raises
     ------
@@ -476,28 +482,29 @@ def make_metric_ci(
         If `bounds` is not an increasing pair or does not contain the values of `g`. If
         the complex step disagrees with central differences, as for ``abs``. If
         `features` does not return finite numbers of the required shape. If a function
-        of rows does not change smoothly with them, as for extremes and quantiles. If
-        the values of `influence` are on another scale than the estimate. Checks of
-        `features` and of functions of rows need data: they run when the metric is
-        called, and the check of smoothness when the interval is first accessed.
+        of rows does not change smoothly with the rows, like a maximum or a quantile. If
+        the values of `influence` are on another scale than the estimate. `features` and
+        functions of rows are checked with data when the metric is called. Smoothness is
+        checked when the interval is first accessed.
 
     Notes
     -----
     With `features` :math:`f`, the metric is :math:`g(\bar f)`. Its standard error is
     the standard error of the mean of :math:`\nabla g(\bar f) \cdot f_i` over rows. A
-    formula in sums has the same value in means only if a common factor cancels, as in
-    ratios. A formula that adds 1 to a sum, as for smoothing, requires ``of="rows"``.
+    formula for sums, such as a ratio, can be used for means if the number of rows
+    cancels. A formula that adds 1 to a sum, as for smoothing, requires ``of="rows"``.
 
     Influence values of a function of rows with ``sample_weight`` are central
     differences in the weight of each row, with two calls per row. Without
-    ``sample_weight`` they are jackknife values, with one call per row. Identical rows,
-    such as rows with equal labels, share a value. With more than 1,000 rows, similar
-    numbers or scores are changed together, so that 1,000 derivatives are enough. A
-    check compares the influence values with the change of the function without random
-    quarters of the rows; errors of more than 20 % raise an error.
+    ``sample_weight`` the influence values are jackknife values, with one call per row.
+    Identical rows, such as rows with equal labels, need only one derivative. If there
+    are more than 1,000 rows, the weights of rows with similar numbers or scores are
+    changed together, so that 1,000 derivatives are enough. Finally, random quarters of
+    the rows are left out, and the change of the function is compared with the change
+    predicted by the influence values; a difference of more than 20 % is an error.
 
-    A metric and its reports can be pickled if its functions can be pickled: functions
-    that a module defines by name can, lambdas cannot.
+    A metric and its reports can be pickled if `g`, `features` and `influence` can be
+    pickled. Named functions of a module can be pickled, lambdas cannot.
 
     Examples
     --------
@@ -561,7 +568,7 @@ def make_metric_ci(
 
 
 def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:
-    """Check a function of cells and its complex step at interior points."""
+    """Check a function of tp, fp, fn and tn, and its derivative, at random points."""
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
     with errors_of_function(
         f"g of {name!r} must accept four arrays tp, fp, fn, tn",
@@ -591,7 +598,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
 def _check_derivative(
     functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
 ) -> None:
-    """Check the complex step by central differences, where these are defined."""
+    """Check the complex-step derivative against central differences."""
     cause = (
         "it must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"

@@ -1,4 +1,4 @@
-r"""Metrics of probabilistic forecasts: each row has a score, which is averaged.
+r"""Metrics of probabilistic forecasts: mean scores over rows.
 
 References
 ----------
@@ -33,15 +33,16 @@ from skci.measures.traits import LOSS
 from skci.metrics.base import MetricAtNumber, MetricCI, option
 from skci.metrics.binding import ParameterBuilder
 
-_ROUNDING = 1e-9  # largest difference of equal levels
+_ROUNDING = 1e-9  # largest difference of levels that are treated as equal
 
 
 class Forecasts(NamedTuple):
-    """True numbers of n rows, and a predicted distribution of each number, (n, k).
+    """True numbers of n rows, and the predicted distribution of each number.
 
-    The k columns of the predictions are members of an ensemble, parameters of a
-    distribution, or quantiles. The levels of quantiles are ascending, and empty for
-    other predictions. The name of the predictions is used in messages.
+    `values` has shape (n, k). Its k columns are the members of an ensemble, parameters
+    of a distribution, or quantiles. `levels` contains the ascending levels of
+    quantiles, and is empty for other predictions. `name` identifies the predictions in
+    messages.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Forecasts(NamedTuple):
 
     @classmethod
     def read(cls, binding: ParameterBuilder) -> Forecasts:
-        """Read the forecasts of a model in the subgroup, and check them."""
+        """Read and check the forecasts of a model."""
         name = parameter_name(binding.model)
         truth = check_numbers(binding.sample.true_items[binding.within], "y_true")
         items = binding.sample.items[binding.model][binding.within]
@@ -68,7 +69,7 @@ class Forecasts(NamedTuple):
         return cls(name, truth, values, levels)
 
     def interval(self, level: float) -> tuple[Array, Array]:
-        """Limits of the central prediction interval of a level."""
+        """Return the limits of the central prediction interval of a level."""
         ends, members = np.array([1 - level, 1 + level]) / 2, self.values.shape[1]
         if not len(self.levels) and ends[0] * (members + 1) > 1 - _ROUNDING:
             low, high = np.quantile(self.values, ends, axis=1, method="weibull")
@@ -87,7 +88,7 @@ class Forecasts(NamedTuple):
 
 
 class _ForecastMetricCI(MetricCI, **LOSS):
-    """A mean over rows of a score of the predicted distribution.
+    """Metric of predicted distributions: the mean over rows of a score.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class _ForecastMetricCI(MetricCI, **LOSS):
         return [binding.of_mean(self._measure, scores)]
 
     def _scores(self, forecasts: Forecasts) -> Array:
-        """Score of each row."""
+        """Return the score of each row."""
         raise NotImplementedError
 
 
@@ -113,17 +114,19 @@ class CrpsCI(_ForecastMetricCI, measure="crps"):
     .. math:: E|X - y| - \frac{1}{2} E|X - X'|
 
     X and X' are independent draws from the forecast of y [1]_. ``y_pred`` of a model
-    has the m members of an ensemble in columns, and the score of one member is the
-    absolute error. It may also be a mapping of levels to quantiles, or a data frame
-    with these names. The score is then twice the mean pinball loss of the quantiles,
-    which is close to the CRPS if the levels are many and evenly spaced.
+    has the m members of an ensemble in columns; with a single member, the score is the
+    absolute error. ``y_pred`` may also be a mapping of levels to quantiles, or a data
+    frame whose columns are named by levels. The score is then twice the mean pinball
+    loss of the quantiles, which is close to the CRPS if there are many evenly spaced
+    levels.
 
     Parameters
     ----------
     fair : bool, default=False
-        Whether the mean of :math:`|X - X'|` is over the :math:`m (m - 1)` pairs of
-        different members. Ensembles of different sizes are then compared as if they had
-        infinitely many members [2]_. The name of the metric is "fair_crps".
+        Whether to average :math:`|X - X'|` only over the :math:`m (m - 1)` pairs of
+        different members. Ensembles of different sizes are then compared as if all
+        ensembles had infinitely many members [2]_. The string name of the metric is
+        "fair_crps".
 
     References
     ----------
@@ -172,9 +175,10 @@ class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_scor
 
     m is the median, and :math:`\mathrm{IS}_\alpha` the interval score of the central
     interval of level :math:`1 - \alpha` [1]_; see :class:`IntervalScoreCI`. ``y_pred``
-    of a model is a mapping of symmetric levels to quantiles, or a data frame with these
-    names. The score equals twice the mean pinball loss of the quantiles. If there is no
-    level 0.5, the term of the median is left out and the sum is divided by K.
+    of a model is a mapping of symmetric levels to quantiles, or a data frame whose
+    columns are named by levels. The score equals twice the mean pinball loss of the
+    quantiles. If there is no level 0.5, the term of the median is left out and the sum
+    is divided by K.
 
     References
     ----------
@@ -223,11 +227,12 @@ class IntervalScoreCI(_IntervalMetricCI):
         + \max(y - u, 0) \bigr) \Bigr)
 
     l and u are the quantiles at :math:`\alpha / 2` and :math:`1 - \alpha / 2` [1]_.
-    ``y_pred`` of a model is a mapping of levels to quantiles, or a data frame with
-    these names. ``y_pred`` may also have the m members of an ensemble in columns. The
-    quantile of level p is then interpolated between the sorted members at the position
-    :math:`p (m + 1)`, so that the coverage of an interval equals its level if truth and
-    members are exchangeable. The string name at a level of 0.9 is "interval_score@0.9".
+    ``y_pred`` of a model is a mapping of levels to quantiles, or a data frame whose
+    columns are named by levels. ``y_pred`` may also have the m members of an ensemble
+    in columns. The quantile of level p is then interpolated between the sorted members
+    at the position :math:`p (m + 1)`, so that an interval has its nominal coverage if
+    truth and members are exchangeable. The string name at a level of 0.9 is
+    "interval_score@0.9".
 
     References
     ----------
@@ -263,11 +268,11 @@ class IntervalCoverageCI(
 ):
     r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
 
-    l and u are the limits of the central interval of a level; for ``y_pred`` see
-    :class:`IntervalScoreCI`. Higher is not better: the coverage of a calibrated
-    forecast equals the level. :class:`IntervalCoverageDeviationCI` is the difference
-    between coverage and level. The string name at a level of 0.9 is
-    "interval_coverage@0.9".
+    l and u are the limits of the central prediction interval with the given level.
+    ``y_pred`` is described at :class:`IntervalScoreCI`. Neither a higher nor a lower
+    value is better: the coverage of a calibrated forecast equals the level.
+    :class:`IntervalCoverageDeviationCI` is the difference between coverage and level.
+    The string name at a level of 0.9 is "interval_coverage@0.9".
 
     Parameters
     ----------
@@ -326,7 +331,7 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
 
 def log_density(distribution: Any, name: str = "distribution") -> Any:
-    """Return the log density, or log probability function, of a distribution."""
+    """Return the log density, or the log probability function, of a distribution."""
     is_name = isinstance(distribution, str)
     fixed = getattr(stats, distribution, None) if is_name else distribution
     log_function = getattr(fixed, "logpdf", None) or getattr(fixed, "logpmf", None)
@@ -345,14 +350,14 @@ class LogScoreCI(
 
     f is the predicted density, or the probability if y is discrete. ``y_pred`` of a
     model has the parameters of f in columns, in the order of scipy. For example, "norm"
-    has the mean and the standard deviation. A true number with density 0 is an error,
-    because the score would be infinite.
+    has the mean and the standard deviation. If the density of a true number is 0, an
+    error is raised, because the score would be infinite.
 
     Parameters
     ----------
     distribution : str or object, default="norm"
-        Name of a distribution of :mod:`scipy.stats`, or an object with a method
-        ``logpdf(y, *parameters)`` or ``logpmf(y, *parameters)``.
+        Predictive distribution: the name of a distribution of :mod:`scipy.stats`, or an
+        object with a method ``logpdf(y, *parameters)`` or ``logpmf(y, *parameters)``.
 
     Examples
     --------

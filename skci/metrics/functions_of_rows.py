@@ -1,4 +1,4 @@
-"""Functionals defined only by their values: functions of the rows.
+"""Functionals of the rows that are defined by a function without a formula.
 
 If a function accepts weights of rows, the influence value of a row is the derivative in
 its weight, computed as a central difference. Otherwise the influence value is the
@@ -30,22 +30,22 @@ from skci.measures.functional import Linearised
 
 _MAX_PARTS = 1000  # groups of rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a group
-_ROUNDED = 8  # units of rounding that no change of weights exceeds by chance
+_ROUNDED = 8  # multiple of the rounding error, below which a change is treated as 0
 _PAIRS = 16  # pairs of random quarters of the rows
-_PAIRS_OF_SCALE = 8  # pairs for the check of the scale of influence values
+_PAIRS_OF_SCALE = 8  # pairs of quarters in the check of the scale
 _MIN_ROWS_OF_SCALE = 64  # minimum number of rows for the check of the scale
-_MIN_RATIO = 1e-3  # lower bound of the ratio of changes to predicted changes
-_TOLERANCE_OF_SCALE = 0.05  # for the logarithm of the ratio; increased per residual by
-_TOLERANCE_PER_RESIDUAL = 10.0
+_MIN_RATIO = 1e-3  # lower bound of the ratio of observed to predicted changes
+_TOLERANCE_OF_SCALE = 0.05  # for the logarithm of the ratio, without residuals
+_TOLERANCE_PER_RESIDUAL = 10.0  # additional tolerance per relative size of residuals
 _MIN_ROWS = 16  # minimum number of rows for checks with quarters
 _MAX_ROWS = 10**9  # maximum number of rows that numpy can draw from
 _TOLERANCE = 1e-3  # relative differences attributed to rounding
-_MAX_ERROR = 0.2  # maximum relative error of linear approximations, without quarters
+_MAX_ERROR = 0.2  # maximum relative error of the predicted changes
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionalOfRows(Linearised):
-    """A function of rows, linearised in the weights of the units."""
+    """Functional defined by a user's function of the rows."""
 
     has_curvature: ClassVar[bool] = True
     """Whether the functional can be computed at other weights of the rows."""
@@ -55,11 +55,11 @@ class FunctionalOfRows(Linearised):
     truth: Array
     answer: Array
     weights: Array
-    """Total weight of the rows of each unit, scaled to numbers of rows."""
+    """Total weight of the rows of each unit; the sum is the number of rows."""
     frequencies: Array
     """Number of rows of each unit."""
     kinds: Array | None
-    """Index of the kind of each unit; None if all units have different kinds."""
+    """Index of the kind of each unit, such as its labels; None if all kinds differ."""
     keys: Array | None
     """Numbers that distinguish units of one kind, (m, keys).
 
@@ -76,9 +76,10 @@ class FunctionalOfRows(Linearised):
         return np.asarray(self.frequencies, dtype=int)
 
     def call(self, weights: Array, frequencies: Array) -> Any:
-        """Call the function on the rows of units, with weights or frequencies.
+        """Call the function on the rows of the units.
 
-        Without ``sample_weight`` each row is repeated according to its frequency.
+        A function with the parameter ``sample_weight`` is called with `weights`. For
+        other functions, each row is repeated according to `frequencies`.
         """
         if self.takes_weights:
             has_weight = weights > 0
@@ -88,13 +89,13 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Changes of the value if some rows are removed, and linear approximations.
+        """Return changes of the function without some rows, and their predictions.
 
-        For each pair, two random quarters of the rows are removed, one at a time, and
-        the two values of the function are subtracted. If the function has a linear
-        approximation, this change is about the difference between the mean influence
-        values of the remaining rows. Returns None if there are few rows, or if the
-        function often fails without a quarter of the rows.
+        For each pair, two random quarters of the rows are left out in turn, and the two
+        values of the function are subtracted. The predicted difference is the
+        difference between the mean influence values of the remaining rows. The result
+        is None if there are few rows, or if the function often fails without a quarter
+        of the rows.
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -124,11 +125,11 @@ class FunctionalOfRows(Linearised):
         )
 
     def _value_of(self, returned: Any) -> float:
-        """Extract the value from the output of the function."""
+        """Extract the estimate from the output of the function."""
         return float(returned)
 
     def check_weights(self) -> None:
-        """Check that the function accepts weights if rows have weights."""
+        """Check that the function accepts weights if the rows are weighted."""
         means = self.weights / self.frequencies
         if not self.takes_weights and np.ptp(means) > _TOLERANCE * means.max():
             raise ValueError(
@@ -139,7 +140,7 @@ class FunctionalOfRows(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class GivenInfluence(FunctionalOfRows):
-    """A function that returns its value and influence values."""
+    """Functional defined by a function that returns estimate and influence values."""
 
     has_curvature = False
 
@@ -183,11 +184,12 @@ class GivenInfluence(FunctionalOfRows):
         return float(returned[0])
 
     def _check_scale(self, value: float, influence: Array) -> None:
-        """Check that influence values predict the value without some of the rows.
+        """Check the scale of the influence values.
 
-        If the function is linear, the changes of its value are proportional to the
-        predicted changes. For nonlinear functions, such as quantiles, the tolerance of
-        the ratio increases with the residuals.
+        Values of the function without some of the rows are compared with the values
+        predicted by the influence values. The ratio of observed to predicted changes
+        must be about 1. The tolerance increases with the residuals, so that nonlinear
+        functions such as quantiles are accepted.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self._frequencies.sum()
@@ -214,7 +216,7 @@ class GivenInfluence(FunctionalOfRows):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfRows(FunctionalOfRows):
-    """A function of rows that returns only its value."""
+    """Functional defined by a function that returns only the estimate."""
 
     @cached_property
     def value(self) -> float:
@@ -226,7 +228,7 @@ class FunctionOfRows(FunctionalOfRows):
         return np.apply_along_axis(self._at, -1, np.asarray(p, dtype=float))
 
     def _at(self, weights: Array) -> float:
-        """Value at weights on any scale."""
+        """Return the value of the function at weights with any total."""
         if np.array_equal(weights, self.shares):
             return self.value
         scaled = weights * (self.weights.sum() / weights.sum())
@@ -274,7 +276,10 @@ class FunctionOfRows(FunctionalOfRows):
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
-        """Group index of each unit, and whether the units of a group are identical."""
+        """Group index of each unit, and whether the units of a group are identical.
+
+        The units of a group have the same influence value.
+        """
         n, kinds, keys = len(self.weights), self.kinds, self.keys
         if kinds is None or (keys is not None and n <= _MAX_PARTS):
             return np.arange(n), True
@@ -284,7 +289,10 @@ class FunctionOfRows(FunctionalOfRows):
         return _alike(kinds, keys, _MAX_PARTS), False
 
     def _derivatives(self, parts: Array) -> Array:
-        """Mean influence value of each group, from the derivative in its weight."""
+        """Return the mean influence value of each group of units.
+
+        It is computed from the derivative of the function in the weight of the group.
+        """
         masses = np.bincount(parts, self.shares)
         changes = np.empty(len(masses))
         for k in range(len(masses)):
@@ -297,9 +305,9 @@ class FunctionOfRows(FunctionalOfRows):
         return np.where(np.abs(changes).max() <= rounding, 0.0, changes / masses)
 
     def _jackknife(self, parts: Array, identical: bool) -> Array:
-        """Mean influence value of each group, from the value without the group.
+        """Return the mean influence value of each group, by leaving out the group.
 
-        If the rows of a group are identical, only one of them is left out.
+        If the rows of a group are identical, only one row is left out.
         """
         frequencies, n = self._frequencies, self._frequencies.sum()
         units = np.argsort(parts, kind="stable")
@@ -317,7 +325,7 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that influence values predict the value without some of the rows."""
+        """Check that influence values predict the function without some of the rows."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return
@@ -342,10 +350,10 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 
 
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
-    """Group similar rows into at most `max_groups` groups.
+    """Assign similar rows to at most `max_groups` groups, and return the group indices.
 
-    Rows of different `kinds` are never in one group. The group with the largest
-    variation is repeatedly split at the mean of the key with the largest variance. Keys
+    Rows of different `kinds` are never in one group. The group with the largest sum of
+    squares is repeatedly split at the mean of the key with the largest variance. Keys
     are standardised over all rows, so that outliers are soon separated.
     """
     spreads = keys.std(axis=0)

@@ -1,10 +1,10 @@
-"""Metrics of labels: a formula in the four cells, and a class that declares it.
+"""Metrics of labels: a formula in tp, fp, fn and tn, and a class for each formula.
 
-The cells belong to the confusion matrix of a model, as counts or as proportions of the
-rows. They are numbers or arrays, real or complex. Derivatives are computed by the
-complex step, so that a formula may use only functions that extend to complex numbers
-(arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``, ``min`` or ``math.sqrt``). A
-measure returns NaN for 0/0 and infinity for x/0.
+The arguments of a formula are the cells of a confusion matrix, as counts or as
+proportions of the rows. The arguments are numbers or arrays, real or complex.
+Derivatives are computed by the complex step, so that a formula may use only functions
+that extend to complex numbers (arithmetic, powers, ``np.sqrt``, ``np.log``; not
+``abs``, ``min`` or ``math.sqrt``). A measure returns NaN for 0/0 and infinity for x/0.
 
 To add a measure, write its formula and a class that names it.
 """
@@ -137,7 +137,7 @@ def diagnostic_odds_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 
 
 class _AveragedCI(LabelMetricCI):
-    """A metric of one positive label, or an average over classes.
+    """Metric of one positive label, or an average over classes.
 
     Parameters
     ----------
@@ -146,10 +146,11 @@ class _AveragedCI(LabelMetricCI):
         strings.
     average : {"binary", "micro", "macro", "weighted", "samples"} or None
         Average over classes. "binary" (the default) uses the positive label alone.
-        "macro" is the mean over classes. "weighted" is the mean weighted by the numbers
-        of true rows, which are estimated as well. "micro" is the measure of the sum of
-        all tables. "samples" is the mean over rows, for several targets. None requests
-        a report on each class.
+        "macro" is the mean over classes. "weighted" is the mean weighted by the number
+        of true rows of each class; these numbers are treated as estimates. "micro" is
+        the measure of the sum of the confusion matrices of all classes. "samples" is
+        the mean over rows of the measure of a row, for several targets. None requests a
+        report on each class.
     labels : array-like, optional
         Classes to average over, in the order of the report with ``average=None``.
         Defaults to all known classes.
@@ -157,9 +158,7 @@ class _AveragedCI(LabelMetricCI):
 
     pos_label: Any = None
     average: str | None = option(
-        default="binary",
-        check=one_of("binary", *AVERAGES, "samples"),
-        may_be_none=True,
+        default="binary", check=one_of("binary", *AVERAGES, "samples", None)
     )
     labels: Any = None
 
@@ -183,10 +182,10 @@ class _ZeroDivisionCI(_AveragedCI):
     Parameters
     ----------
     zero_division : {0, 1, nan}, default=nan
-        Estimate if the measure is undefined, and value of an undefined class in an
-        average; NaN leaves the class out. In any case the interval of an undefined
-        estimate is the whole range, and the interval of an average is extended for
-        undefined classes.
+        Value of an undefined measure, as an estimate or as a class in an average. NaN
+        leaves an undefined class out of the average. For any value, the interval of an
+        undefined estimate is the whole range, and the interval of an average is
+        extended for undefined classes.
     """
 
     zero_division: float = np.nan
@@ -378,7 +377,8 @@ class JaccardCI(
 class TverskyCI(_AveragedCI):
     r"""Tversky's index: :math:`TP / (TP + \alpha FP + \beta FN)`.
 
-    It is F1 at weights of 0.5 and Jaccard's index at weights of 1.
+    With weights of 0.5, the index equals F1. With weights of 1, it equals Jaccard's
+    index.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ class LiftCI(_AveragedCI, function=lift, bounds=(0.0, np.inf), plus_four=None):
 class OverlapCI(_AveragedCI, function=overlap, smooth=False):
     r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
-    Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` is not
+    The derivative has a jump at :math:`FP = FN`, so that ``method="score"`` is not
     available.
 
     Examples
@@ -528,13 +528,13 @@ class DiagnosticOddsRatioCI(
 
 
 class _AgreementCI(LabelMetricCI):
-    """A metric that is symmetric in all labels."""
+    """Metric that is symmetric in all labels."""
 
     _several = True
 
     @property
     def _trait_of_classes(self) -> MeasureProperties:
-        """Properties of the measure of more than two labels."""
+        """Properties of the measure for more than two labels."""
         return self._measure.of_classes(self._name)
 
     def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
@@ -546,7 +546,7 @@ class AccuracyCI(
 ):
     r"""Accuracy: :math:`P(A = Y)`, which is :math:`TP + TN` for two labels.
 
-    With several targets it is the proportion of rows with all targets right. The
+    With several targets, accuracy is the proportion of rows with all targets right. The
     estimate equals :func:`sklearn.metrics.accuracy_score`.
 
     Examples
@@ -565,8 +565,8 @@ class ErrorRateCI(
 ):
     r"""Error rate: :math:`P(A \ne Y)`. Lower is better.
 
-    With two labels it is :math:`FP + FN`. With several targets it is the proportion of
-    rows with any target wrong. The estimate equals
+    With two labels, the error rate is :math:`FP + FN`. With several targets, it is the
+    proportion of rows with any target wrong. The estimate equals
     :func:`sklearn.metrics.zero_one_loss`.
 
     Examples
@@ -612,9 +612,9 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
     Parameters
     ----------
     labels : array-like, optional
-        Labels whose recalls are averaged; defaults to all known labels. The recall of a
-        label without true rows may have any value, and the interval is extended to
-        cover all of these values.
+        Labels whose recalls are averaged. Defaults to all known labels. The recall of a
+        label without true rows is unknown; the interval is extended to cover all of its
+        possible values.
 
     Examples
     --------
@@ -641,8 +641,8 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
 
     .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
 
-    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but it is NaN instead
-    of 0 if the formula is 0/0.
+    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, except that 0/0 is
+    NaN instead of 0.
 
     Examples
     --------
@@ -659,14 +659,16 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
 class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
     r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
-    W is the disagreement of two labels, and Y' has the distribution of Y and is
-    independent of A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
+    W is the disagreement of a true label Y and a predicted label A. Y' is a label with
+    the distribution of Y that is independent of A. The estimate equals
+    :func:`sklearn.metrics.cohen_kappa_score`.
 
     Parameters
     ----------
     weights : {"linear", "quadratic"}, optional
-        Disagreement of two labels: their distance in the order of the observed labels,
-        or its square. By default all pairs of different labels disagree equally.
+        Disagreement W of two labels: "linear" is the difference of their ranks among
+        the observed labels, "quadratic" is the squared difference. By default all pairs
+        of different labels have the disagreement 1.
 
     Examples
     --------
@@ -698,13 +700,14 @@ MEASURES: dict[str, MeasureProperties] = {
 class RejectionRateCI(_AgreementCI):
     r"""Rejection rate: proportion of rows on which a model abstains. Lower is better.
 
-    The formula is :math:`P(\text{no answer})`. With `abstain`, other metrics of labels
-    use only the rows with an answer.
+    The formula is :math:`P(\text{no answer})`. If `abstain` is set, other metrics of
+    labels use only the rows with an answer.
 
     Parameters
     ----------
     abstain : label
-        Prediction that represents no answer. Inside a report, it is set by the report.
+        Prediction that represents no answer. In a report, `abstain` of the report is
+        used.
 
     Examples
     --------
@@ -723,5 +726,5 @@ class RejectionRateCI(_AgreementCI):
             raise ValueError(
                 "abstain must be the label that represents no answer, got none"
             )
-        cell_map = binding.sample.rejection(binding.model)
+        cell_map = binding.sample.cell_map("rejection", binding.model)
         return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

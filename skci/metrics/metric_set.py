@@ -46,11 +46,11 @@ from skci.metrics.scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
-_OTHERS = "*"  # key of the entry for all metrics without an entry
+_OTHERS = "*"  # key of the entry for all metrics that are not named by another key
 
 
 class MetricSet:
-    """Checked metrics and settings of a report; see `skci.joint_report`."""
+    """Validated metrics and settings of a report; see `skci.joint_report`."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class MetricSet:
         self.pos_label = pos_label
         # A fixed seed, so that the report does not depend on the order of computations.
         self.seed = fixed_seed(random_state)
-        self.by_rows = False  # whether each row is a unit, even if only labels are read
+        self.by_rows = False  # whether each row is a unit, even for metrics of labels
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
         selected = self.metrics.values()
@@ -81,7 +81,7 @@ class MetricSet:
         self._check_truths()
 
     def _check_truths(self) -> None:
-        """Check that one truth is sufficient for all metrics."""
+        """Check that the metrics can share one `y_true`."""
         truths = {n: m._truth for n, m in self.metrics.items() if m.reads != "items"}
         kinds = set(truths.values())
         if "survival" in kinds and len(kinds) > 1:
@@ -104,7 +104,7 @@ class MetricSet:
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
-        """Check a metric, and suggest a method for each metric if one method fails."""
+        """Check a metric and its method; an error suggests methods for each metric."""
         try:
             metric._check(method)
         except ValueError as error:
@@ -119,7 +119,10 @@ class MetricSet:
     def without_tables(
         self, available: AvailableData = "covariance", preferred: Sequence[str] = ()
     ) -> Self:
-        """Copy of the set with interval methods that need no table of counts."""
+        """Return a copy with interval methods that need no confusion matrix.
+
+        `available` and `preferred` are described at `MetricCI.without_table`.
+        """
         other = copy(self)
         other.metrics = {
             name: metric.without_table(self.methods[name], available, preferred)
@@ -129,7 +132,7 @@ class MetricSet:
 
     @property
     def score_methods(self) -> list[str]:
-        """Methods of estimators whose scores all metrics accept."""
+        """Names of the estimator methods whose scores all metrics accept."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         methods = [
             method
@@ -149,12 +152,12 @@ class MetricSet:
         return methods
 
     def must_read_labels(self) -> None:
-        """Check that all metrics read labels."""
+        """Check that all metrics are metrics of predicted labels."""
         if self.reads != {"labels"}:
             raise ValueError(f"metrics must read labels, got {self.kinds}")
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
-        """Check that predictions of all kinds that the metrics read are given."""
+        """Check that predictions and scores are passed if a metric requires them."""
         predictions = dict.fromkeys(KINDS, y_pred) | {"scores": y_score}
         for kind in self.reads:
             if predictions[kind] is None:
@@ -179,7 +182,7 @@ class MetricSet:
             check_same_models(y_pred, y_score)
 
     def _check_chosen(self) -> None:
-        """Check that users' functions of rows declare the kind they read."""
+        """Check that each function of rows declares if it reads labels or scores."""
         for name, reads in self.kinds.items():
             if isinstance(reads, Assumed):
                 call = "make_metric_ci(..., of='rows', reads={!r})"
@@ -194,7 +197,10 @@ class MetricSet:
     def request(
         self, estimators: Iterable[tuple[str, Any]], scored: tuple[Any, ...]
     ) -> ResponseMethods:
-        """Describe the responses required of estimators, with the labels of scores."""
+        """Return the estimator methods to call for the metrics.
+
+        `scored` are the labels for which scores are required.
+        """
         pairs = product(estimators, SCORE_METHODS)
         if any(hasattr(estimator, method) for (_, estimator), method in pairs):
             self._check_chosen()
@@ -208,10 +214,9 @@ class MetricSet:
         abstain: Any = None,
         labels: Iterable[Any] = (),
     ) -> Reader:
-        """Return a reader for all metrics.
+        """Return a reader of the data that all metrics require.
 
-        `abstain` and `labels` apply to all metrics. The labels need not occur in the
-        data.
+        `labels` are known labels, which need not occur in the data.
         """
         requirements = [
             metric.wanted(self.pos_label) for metric in self.metrics.values()
@@ -263,9 +268,10 @@ class MetricSet:
         data: Any = None,
         **labels: Any,
     ) -> Sample:
-        """Read rows from arrays, or from the columns of `data` that are named.
+        """Read rows from arrays, or from the named columns of `data`.
 
-        Dask arrays are read block by block. Arrays on a device are counted there.
+        Dask arrays are read block by block. For arrays on a device, outcomes are
+        counted on the device.
         """
         rows = RowOptions() if rows is None else rows
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
@@ -303,16 +309,16 @@ class MetricSet:
         y_score: Any = None,
         **columns: Any,
     ) -> Sample:
-        """Read columns in memory."""
+        """Read rows from columns in memory."""
         reader = self.reader(y_true, rows.with_columns(columns), **labels)
         return reader.sample(y_pred, y_score, self.by_rows)
 
     def with_labels_of(
         self, estimators: Sequence[tuple[str, Any]], reader: Reader
     ) -> tuple[Reader, tuple[Any, ...]]:
-        """Add the labels of the estimators, and return the labels with scores.
+        """Return a reader with the labels of the estimators, and the scored labels.
 
-        Labels are checked before any prediction.
+        The labels are checked before any estimator predicts.
         """
         is_survival = reader.wanted.truth == "survival"
         if is_survival or not self.reads & {"labels", "scores"}:
@@ -336,10 +342,11 @@ class MetricSet:
         return reader, scored
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Labels that have scores.
+        """Return the labels that have a column of scores.
 
-        They are the positive label of two labels, all of more than two labels, or the
-        targets. For the relevance of documents in long format, the only label is 1.
+        With two labels, only the positive label has scores. With more labels, or with
+        several targets, each label or target has scores. For the relevance of documents
+        with one row per document, the only scored label is 1.
         """
         labels = vocabulary.labels
         if vocabulary.multilabel:
@@ -365,9 +372,10 @@ class MetricSet:
         keys: Mapping[str, Mapping[str, Any]] | None = None,
         horizon: Horizon | None = None,
     ) -> JointEstimate:
-        """Estimate the metrics of all models of a sample.
+        """Estimate the metrics of all models jointly.
 
-        `keys` maps a model to fields that replace the model in keys of parameters.
+        `keys` replaces fields of the parameter names, such as the model, for each
+        model.
         """
         parameters = self.bind(sample)
         if keys is not None:
@@ -382,7 +390,7 @@ class MetricSet:
         sample: Sample,
         horizon: Horizon | None = None,
     ) -> JointEstimate:
-        """Estimate parameters of a sample jointly, with the settings of the report."""
+        """Estimate parameters jointly, with the settings of the report."""
         first = self._first(sample)
         joint = JointEstimate.from_rows(
             parameters,
@@ -396,23 +404,28 @@ class MetricSet:
         return joint
 
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
-        """Report on the metrics of all models; with a horizon, valid at all looks."""
+        """Report on the metrics of all models.
+
+        If a horizon is passed, the intervals are simultaneously valid for all its
+        sample sizes.
+        """
         references = None
         if self._first(sample).subgroups is not None:
             references = partial(self.references, sample)
         return JointReport(self.estimate(sample, horizon=horizon), references)
 
     def _first(self, sample: Any) -> Sample:
-        """Return a sample of all rows; with several truths, the first sample."""
+        """Return a sample that contains all rows."""
         first: Sample = sample
         return first
 
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Parameters with which subgroups are compared, by key of the subgroup.
+        """Return the parameters with which subgroups are compared, by subgroup.
 
-        They refer to the rows outside the subgroup, or to all rows.
+        They belong to the rows outside the subgroup ("rest"), or to all rows
+        ("overall").
         """
         return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
@@ -422,10 +435,11 @@ class MetricSet:
         only: Container[str] | None = None,
         parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
-        """Parameters of all metrics, or only of `only`, for all models and subgroups.
+        """Yield the parameters of all metrics, models and subgroups.
 
-        A model is skipped if it lacks predictions of the kind that a metric reads.
-        `parts` replace the subgroups of the sample.
+        `only` selects metrics by name, and `parts` replaces the subgroups of the
+        sample. A model is skipped for a metric if it has no predictions of the kind
+        that the metric reads.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -445,7 +459,10 @@ class MetricSet:
 
 
 def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
-    """Interval method of each metric, from one method or methods by metric."""
+    """Return the interval method of each metric.
+
+    `method` is one method, or a mapping of metrics to methods.
+    """
     methods = by_metric(method, [*metrics, _OTHERS], "method", "a name")
     for name in methods.values():
         if name is not None:
@@ -454,7 +471,7 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
 
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
-    """Metrics by name in the report."""
+    """Return metric objects by their names in the report."""
     if isinstance(metrics, Mapping):
         named = named_values(metrics, "metrics")
         return {name: resolve_metric(metric) for name, metric in named.items()}
@@ -466,7 +483,10 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
 
 
 class MetricsByTruth(MetricSet):
-    """Metrics of several truths; samples are lists with an entry for each truth."""
+    """Metrics with different truths, such as labels and survival times.
+
+    A sample is a list with an entry for each truth.
+    """
 
     def __init__(
         self,
@@ -484,7 +504,7 @@ class MetricsByTruth(MetricSet):
                 metric
             )
         self.sets: dict[tuple[str | None, ...], MetricSet] = {}
-        """Sets of metrics by the keys of their truth and predictions."""
+        """Metrics with equal data, by the keys of y_true, y_pred and y_score."""
         for key, set_metrics in metrics_by_keys.items():
             methods = method
             if isinstance(method, Mapping):
@@ -503,7 +523,7 @@ class MetricsByTruth(MetricSet):
         self.metrics = named
 
     def without_tables(self, *options: Any) -> Self:
-        """Copy of the sets with interval methods that need no table of counts."""
+        """Return a copy with interval methods that need no confusion matrix."""
         other = copy(self)
         sets = self.sets.items()
         other.sets = {
@@ -523,7 +543,7 @@ class MetricsByTruth(MetricSet):
         data: Any = None,
         **labels: Any,
     ) -> Any:
-        """Read the rows of each set."""
+        """Read the rows separately for each truth."""
         if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
                 "design=Prevalence needs the label of one y_true, got y_true by metric"
@@ -548,7 +568,7 @@ class MetricsByTruth(MetricSet):
         return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
-        """Parameters of all metrics, ordered by model and then by metric."""
+        """Yield the parameters of all metrics, ordered by model and then by metric."""
         pairs = [*zip(self.sets.values(), samples, strict=True)]
         for model in dict.fromkeys(m for sample in samples for m in sample.models):
             for name in self.metrics:
@@ -559,9 +579,10 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Parameters with which subgroups are compared, by key of the subgroup.
+        """Return the parameters with which subgroups are compared, by subgroup.
 
-        They refer to the rows outside the subgroup, or to all rows.
+        They belong to the rows outside the subgroup ("rest"), or to all rows
+        ("overall").
         """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -569,7 +590,10 @@ class MetricsByTruth(MetricSet):
 
 
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Key of the entry for each metric; None if the metrics share one entry."""
+    """Return the key in `entries` of the data of each metric.
+
+    The key is None if `entries` is not a mapping by metric.
+    """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
     if not isinstance(entries, Mapping) or not (
@@ -589,9 +613,10 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
 
 
 def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
-    """Return checked metrics and settings, for one truth or for truths by metric.
+    """Return validated metrics and settings, with one or several truths.
 
-    `columns` are the truth and the predictions, by parameter.
+    `columns` maps "y_true", "y_pred" and "y_score" to the data. Several truths are a
+    mapping of metrics to "y_true".
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)
@@ -599,22 +624,23 @@ def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
 
 
 class Points(NamedTuple):
-    """P thresholds of a model's scores, each of which defines a classifier."""
+    """Thresholds of the scores of a model; each threshold defines a classifier."""
 
     names: Sequence[str]
     levels: Array
-    """Level of the score of each row, starting at 0, shape (n,)."""
+    """Index of the score level of each row, shape (n,)."""
     is_positive: Array
-    """Masks of the levels predicted positive at each threshold, (L, P)."""
+    """Masks of the score levels predicted positive, (levels, thresholds).
+    """
 
 
 def keys_at_points(
     column: str, points: Mapping[str, Points]
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Model, index of the threshold and fields of the key, for each threshold.
+    """Yield the model, the index and the parameter name of each threshold.
 
-    With a single unnamed model, each threshold is named like a model. Otherwise keys
-    have the model, and the threshold as a subgroup of the column `column`.
+    The name contains the model, and the threshold as a subgroup of the column `column`.
+    With a single unnamed model, each threshold is named like a model.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():
@@ -630,7 +656,7 @@ def _events_at_points(
     points: Mapping[str, Points],
     time: float,
 ) -> Iterator[TableParameter]:
-    """Proportion of rows with an event by a time, among rows above each threshold."""
+    """Yield the proportions of rows with an event by `time`, above each threshold."""
     (name, method), *_ = metric_set.methods.items()
     for model, k, key in keys_at_points(column, points):
         _, levels, is_positive = points[model]
@@ -646,9 +672,10 @@ def estimate_at_points(
     points: Mapping[str, Points],
     time: float | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of labels jointly at the thresholds of each model.
+    """Estimate metrics of the classifiers at all thresholds of all models jointly.
 
-    With a time, labels are events by this time, and the metric is the precision.
+    If a time is passed, the positive label is an event by this time, and precision is
+    the only metric.
     """
     if time is not None:
         events = _events_at_points(metric_set, scored, column, points, time)

@@ -209,17 +209,18 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        Names in alphabetical order. More names are accepted by report functions:
+        Names in alphabetical order. Report functions also accept the following names:
         "f<beta>" for F-beta at any beta; "ndcg@5" for the first 5 documents of a
-        ranking, and so on for other metrics and numbers; "net_benefit@<threshold>",
-        "standardized_net_benefit@<threshold>" and "interventions_avoided@<threshold>";
-        "net_benefit@<threshold>@<time>" and "calibration_slope@<time>" for events by a
-        time; "survival_brier@<time>" and "cumulative_dynamic_auc@<time>";
-        "interval_score@<level>", "interval_coverage@<level>" and
-        "interval_coverage_deviation@<level>" for prediction intervals;
-        "recall@specificity=<value>" and "specificity@recall=<value>". The suffixes
-        "_macro", "_micro", "_weighted" and "_samples" request an average over classes,
-        as in "f1_macro". The prefix ``neg_`` multiplies the measure by -1.
+        ranking, and likewise other metrics of rankings and other numbers;
+        "net_benefit@<threshold>", "standardized_net_benefit@<threshold>" and
+        "interventions_avoided@<threshold>"; "net_benefit@<threshold>@<time>" and
+        "calibration_slope@<time>" for events by a time; "survival_brier@<time>" and
+        "cumulative_dynamic_auc@<time>"; "interval_score@<level>",
+        "interval_coverage@<level>" and "interval_coverage_deviation@<level>" for
+        prediction intervals; "recall@specificity=<value>" and
+        "specificity@recall=<value>". The suffixes "_macro", "_micro", "_weighted" and
+        "_samples" request an average over classes, as in "f1_macro". The prefix
+        ``neg_`` multiplies the measure by -1.
 
     Examples
     --------
@@ -231,14 +232,14 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Metrics by name; a required number, such as a threshold, is an example."""
+    """Return all metrics by name, with an example of a required number."""
     at_a_number = (cls(float(cls._number[1])) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
     return {name: metrics[name] for name in sorted(metrics)}
 
 
 def synonyms(name: str) -> list[str]:
-    """Other names of a listed metric, with "k" or "t" instead of a number."""
+    """Return the other names of a metric, with "k" or "t" instead of a number."""
     at = _AT.fullmatch(name)
     base = at[1] if at else name
     keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
@@ -246,7 +247,7 @@ def synonyms(name: str) -> list[str]:
 
 
 def refusal(name: str) -> str:
-    """Reason why no metric has a name; empty if one exists or no reason is known."""
+    """Return the reason why a name has no metric, or an empty string."""
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
     candidates = usual, f"{usual}_score", _of_both_parts(usual)
@@ -255,9 +256,10 @@ def refusal(name: str) -> str:
 
 
 def resolve_metric(metric: Any) -> MetricCI:
-    """Return the metric for a name, or for a function or scorer of scikit-learn.
+    """Return the metric object for an entry of ``metrics=``.
 
-    A metric object is returned unchanged.
+    The entry is a name, a function or scorer of scikit-learn, or a metric object, which
+    is returned unchanged.
     """
     if isinstance(metric, MetricCI):
         return metric
@@ -292,7 +294,7 @@ def resolve_metric(metric: Any) -> MetricCI:
 
 
 def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
-    """Return the metrics for an entry of ``metrics=``, with their names in a report.
+    """Return pairs of names and metric objects for an entry of ``metrics=``.
 
     A function of scikit-learn that returns several numbers has several metrics.
     """
@@ -310,14 +312,14 @@ def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
 
 
 def _with_options(function: Any) -> tuple[Any, dict[str, Any]]:
-    """Return a function and the options that a partial fixes."""
+    """Split a partial function into the function and its keyword arguments."""
     if isinstance(function, partial) and not function.args:
         return function.func, dict(function.keywords)
     return function, {}
 
 
 def _name_in_scikit_learn(function: Any) -> str:
-    """Name of a function of sklearn.metrics, or an empty string."""
+    """Return the name of a function of sklearn.metrics, or an empty string."""
     name = getattr(function, "__name__", None) or ""
     module = getattr(function, "__module__", None) or name
     is_metric = bool(name) and module.startswith("sklearn.metrics.")
@@ -325,7 +327,7 @@ def _name_in_scikit_learn(function: Any) -> str:
 
 
 def _of_name(name: str) -> MetricCI:
-    """Return the metric for a name in any case, such as "ROC AUC" or "roc_auc"."""
+    """Return the metric for a name in any spelling, such as "ROC AUC" or "roc_auc"."""
     if name == "mAP":
         raise ValueError(f"{name!r} is ambiguous; {_MAP}")
     usual = _usual(name)
@@ -346,9 +348,9 @@ def _of_name(name: str) -> MetricCI:
 
 
 def _named(name: str) -> MetricCI | None:
-    """Return the metric for a name without average; None if there is none.
+    """Return the metric for a name without a suffix such as "_macro".
 
-    Names of scikit-learn's functions are accepted too.
+    Names of scikit-learn's functions are also accepted. An unknown name returns None.
     """
     for candidate in (name, name.removesuffix("_score")):
         candidate = ALIASES.get(candidate, candidate)
@@ -371,12 +373,12 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Name of a metric at a value of another metric, without synonyms."""
+    """Return the name of a metric at a value of another metric without synonyms."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 
 def _of_scorer(scorer: Any) -> MetricCI:
-    """Return the metric of a scorer made by make_scorer."""
+    """Return the metric for a scorer made by sklearn.metrics.make_scorer."""
     # Scorers have no public attributes; a scorer without these is refused.
     function = getattr(scorer, "_score_func", scorer)
     metric = resolve_metric(partial(function, **getattr(scorer, "_kwargs", {})))
@@ -396,7 +398,7 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 
 def _unknown(metric: str, usual: str) -> str:
-    """Error message for an unknown metric, with a suggestion."""
+    """Return the error message for an unknown name, with the most similar name."""
     if reason := refusal(metric):
         return reason
     names = re.split(r"[,;\s]+", metric.strip())
@@ -411,19 +413,19 @@ def _unknown(metric: str, usual: str) -> str:
 
 
 def _usual(name: str) -> str:
-    """Normalised spelling of a metric name, such as "roc_auc" for "ROC AUC"."""
+    """Normalise the spelling of a metric name: "ROC AUC" becomes "roc_auc"."""
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _near(name: str) -> str | None:
-    """Most similar name of a metric; None if no name is similar."""
+    """Return the most similar name of a metric, or None."""
     # Short names that differ by one letter can be opposites, such as tpr and fpr.
     known_names = [
         known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4
     ]
     name = name.removesuffix("_score").removesuffix("_loss")
     average, _, base = name.partition("_")
-    turned = f"{base}_{average}"  # f1_macro from macro_f1
+    turned = f"{base}_{average}"  # for example, f1_macro instead of macro_f1
     if _AVERAGE.fullmatch(turned) and _named(base):
         return turned
     return next(iter(difflib.get_close_matches(name, known_names, 1, 0.7)), None)

@@ -50,7 +50,7 @@ class _OperatingPointCI(
     has_curvature=False,
     zero_variance_by="too few rows or distinct scores determine the threshold",
 ):
-    """A metric at the threshold at which another metric has a given value.
+    """Metric at the threshold at which another metric has a given value.
 
     Parameters
     ----------

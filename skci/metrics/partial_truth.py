@@ -50,13 +50,15 @@ _MAX_SHARE_OF_FEW = 0.1  # maximum share of rows in strata with few labelled row
 
 @dataclass(frozen=True, eq=False)
 class PartlyVerified(EqualByParts, Functional):
-    r"""A functional of all rows, of which only verified rows have a cell.
+    r"""Functional of all rows, estimated from rows whose label is verified.
 
     Verification depends only on the stratum of a row, such as its prediction, so that
-    the verified rows of a stratum represent the whole stratum [1]_. Let p be the
-    weights of the m cells of verified rows, and u the weights of S cells of other rows,
-    one for each stratum. The functional is evaluated at
+    the verified rows of a stratum represent the whole stratum [1]_. Let :math:`p_c` be
+    the weight of verified rows with outcome c, which belongs to stratum s, let
+    :math:`p_{s \cdot}` be the total of these weights in stratum s, and let :math:`u_s`
+    be the weight of the other rows of the stratum. The functional is evaluated at
     :math:`q_c = p_c (p_{s \cdot} + u_s) / p_{s \cdot}`.
+
 
     References
     ----------
@@ -65,20 +67,24 @@ class PartlyVerified(EqualByParts, Functional):
     """
 
     functional: Component
-    """Functional of the m cells."""
+    """Functional of the m outcomes of verified rows."""
     strata: Array
-    """Stratum index of each of the m cells, from 0 to S - 1."""
+    """Stratum index of each of the m outcomes, from 0 to S - 1."""
 
     @cached_property
     def _indicators(self) -> Array:
-        """Indicators of the stratum of each cell, (m, S)."""
+        """Indicator matrix of the stratum of each outcome, (m, S)."""
         indicators: Array = self.strata[:, np.newaxis] == np.arange(
             self.strata.max() + 1
         )
         return indicators.astype(float)
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Weights q, and the factor and the verified weight of each stratum."""
+        """Return the weights q, and two numbers for each stratum.
+
+        The numbers are the ratio of the weight of all rows to the weight of verified
+        rows, and the weight of verified rows.
+        """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
         # A stratum without rows keeps the weight zero.
@@ -107,7 +113,10 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Parameters that refer to all rows, if labelling depends only on predictions."""
+    """Return parameters of all rows if labelling depends only on the predictions.
+
+    The labelled rows with equal predictions represent all rows with these predictions.
+    """
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
         _check_strata(sample, stratum, strata, part)
@@ -128,7 +137,10 @@ def bind_verified(
 
 
 def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
-    """Check that all predictions have labelled rows; warn if many rows lack labels."""
+    """Check that labelled rows exist for each combination of predictions.
+
+    A warning is raised if many rows have predictions for which few rows are labelled.
+    """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
         np.bincount(stratum, row_counts, len(strata))
@@ -163,7 +175,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Weight the labelled rows of a parameter to the strata of all rows."""
+    """Return a parameter of all rows; labelled rows represent their stratum."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -211,10 +223,10 @@ def _of_strata(
     )
 
 
-_P_VALUE = 1e-6  # p-value below which labelled shares differ not only by chance
-_MIN_EXPECTED = 5  # expected rows with and without a label in a tested group
+_P_VALUE = 1e-6  # p-value below which a difference of shares is significant
+_MIN_EXPECTED = 5  # expected rows with (or without) a label in a tested group
 _AUTOMATIC_IF_CHOSEN = AUTOMATIC[1:]
-"""Automatic methods that are valid if weights depend on outcomes."""
+"""Interval methods tried by "auto" if label probabilities depend on outcomes."""
 
 
 def estimate_partly_labelled(
@@ -224,9 +236,9 @@ def estimate_partly_labelled(
     data: Any = None,
     abstain: Any = None,
 ) -> JointEstimate:
-    """Estimate metrics of partially labelled rows.
+    """Estimate metrics from rows of which only some are labelled.
 
-    `columns` are y_true, y_pred, y_score, proxy and label_probability.
+    `columns` maps y_true, y_pred, y_score, proxy and label_probability to the data.
     """
     read, rows = read_columns(columns, rows, data)
     if read.probability is None:
@@ -252,7 +264,10 @@ def read_partly_labelled(
     data: Any = None,
     **labels: Any,
 ) -> Sample:
-    """Read rows with labels for a random part, or for a part chosen by predictions."""
+    """Read rows of which only some are labelled.
+
+    Labelled rows are a random sample of the rows, or are chosen by their predictions.
+    """
     read, rows = read_columns(columns, rows, data)
     return _sample(metric_set, read, rows, **labels)
 
@@ -263,10 +278,10 @@ def estimate(
     read: Columns | None = None,
     expected: Rows | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of a sample read by `read_partly_labelled`.
+    """Estimate metrics of a sample returned by `read_partly_labelled`.
 
-    With `read`, the sample contains weighted copies of its rows; see `_weighted`.
-    `expected` is passed to `corrected`.
+    If `read` is passed, the sample contains the weighted copies of rows that are
+    described at `_weighted`. `expected` is passed to `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
@@ -294,7 +309,7 @@ def estimate(
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
-    """Check that labelled shares of a part are equal over strata and predictions."""
+    """Check that the labelled share is equal in all strata and for all predictions."""
     if not sample.design.rows_are_units:
         return
     strata = sample.design.strata
@@ -318,10 +333,10 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Describe the range of labelled shares over groups if it is not due to chance.
+    """Return the range of labelled shares over groups as text, if it is significant.
 
-    The description is empty otherwise. A chi-squared test decides, from groups with
-    enough expected rows.
+    The text is empty if a chi-squared test attributes the range to chance. The test
+    uses the groups with enough expected rows.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
@@ -340,7 +355,7 @@ def _other_shares(sample: Sample, part: Part, group: Array) -> str:
 def _sample(
     metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
 ) -> Sample:
-    """Sample of the rows, in labelled and unlabelled parts."""
+    """Return the sample, with the labelled and the unlabelled rows as subgroups."""
     metric_set.must_be_given(read.predicted or None, read.scores or None)
     if read.by_prediction:
         metric_set.must_read_labels()
@@ -364,9 +379,10 @@ def _sample(
 
 
 def _check_missing(sample: Sample) -> None:
-    """Check that no label seems to mark missing labels.
+    """Check that no label seems to represent a missing label.
 
-    Such a label is the most frequent true label, and is never predicted.
+    A label is suspicious if most rows have it as the true label but no row as a
+    prediction.
     """
     if not sample.codes.size or not are_labelled(sample).all():
         return
@@ -381,7 +397,7 @@ def _check_missing(sample: Sample) -> None:
 
 
 def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
-    """Select rows of all columns, which keep their names."""
+    """Select rows of each column, and keep the names of the columns."""
     selected = {}
     for name, values in columns.items():
         rows = as_array(values, name, "an array")[index]
@@ -390,10 +406,11 @@ def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
 
 
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
-    """Copy rows, and weight labelled rows by inverse probabilities of being labelled.
+    """Weight labelled rows by the inverse of their labelling probability.
 
-    The labelled rows come first. With a proxy, copies of all rows follow, and both
-    copies of a labelled row form a cluster.
+    Without a proxy, only the labelled rows are returned. With a proxy, the labelled
+    rows are followed by copies of all rows. Both copies of a labelled row form a
+    cluster.
     """
     clusters = "; pass clusters as groups="
     check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
@@ -439,11 +456,11 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Parameters of the contrasts that define the estimates.
+    """Return the parameters and the contrasts that define the estimates.
 
-    Each estimate has a parameter of the truth on labelled rows. For each proxy it has
-    two more parameters, on labelled rows and on all rows. `automatic` are the methods
-    that "auto" tries for contrasts.
+    Each estimate is a contrast of several parameters: the metric of the truth on
+    labelled rows and, for each proxy, the metric of the proxy on labelled rows and on
+    all rows. `automatic` are the interval methods that "auto" tries for contrasts.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -488,9 +505,10 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Parameters by model and metric, in which a proxy replaces the truth.
+    """Return the parameters of all metrics if a proxy replaces the truth.
 
-    `column` is the column of a proxy of labels.
+    The keys of the mapping are model and metric. `column` is the column with the labels
+    of the proxy, or None for numbers.
     """
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):

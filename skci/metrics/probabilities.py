@@ -18,11 +18,11 @@ from skci.measures.traits import EDGE, LOSS, SKILL, MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
-_MIN_SHARE = 0.01  # smallest share of the loss due to clipping that raises a warning
+_MIN_SHARE = 0.01  # share of the loss due to clipping above which a warning is raised
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
-    """A function of means over rows of losses of predicted probabilities.
+    """Metric that is a function of mean losses of predicted probabilities.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     _symmetric = True
     _serves_bins = True
     _loss_name: ClassVar[str]
-    """Name of the loss; metrics with the same loss share its moments."""
+    """Name of the loss. Metrics with equal loss share its moments."""
 
     _serves_moments = True
 
@@ -53,7 +53,10 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return {Variable(self._loss_name, binding.model): losses}
 
     def _positive_code(self, binding: ParameterBuilder) -> int:
-        """Code of the label to which scores refer; samples of moments use the last."""
+        """Return the code of the label to which a single column of scores refers.
+
+        Scores summarised by moments always refer to the last label.
+        """
         labels = binding.sample.vocabulary.labels
         code = self._code(binding.pos_label, labels)
         if code != 1:
@@ -78,7 +81,10 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        """Return the function of means, given the sample with its class proportions."""
+        """Return the function of means for a sample of moments.
+
+        The sample contains the class proportions.
+        """
         return self._function
 
     def _bind_one(
@@ -114,9 +120,9 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         truth: Array,
         scores: Scores,
     ) -> TableParameter:
-        """Return the parameter of the loss.
+        """Return the parameter for given true labels and scores.
 
-        `truth` has the indicator of the positive label, (n,), or the indicators of all
+        `truth` is the indicator of the positive label, (n,), or the indicators of all
         labels, (n, labels).
         """
         weights = binding.sample.rows.counts[binding.within]
@@ -129,7 +135,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return binding.of_units(trait, functional)
 
     def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
-        """Properties of the measure of several targets or more than two labels."""
+        """Return the properties of the measure for several targets or many labels."""
         return self._measure
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
@@ -138,20 +144,20 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
-        """Columns whose means determine the metric; by default the loss."""
+        """Return the columns whose means determine the metric."""
         return [self._losses(truth, probabilities, eps)]
 
     def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
-        """Losses from indicators and probabilities of shape (n,) or (n, labels).
+        """Return the loss of each row.
 
-        With two labels the shape is (n,), for the positive label. `eps` is the rounding
-        error of the probabilities.
+        `truth` and `probabilities` have shape (n,), for the positive label of two
+        labels, or (n, labels). `eps` is the rounding error of the probabilities.
         """
         raise NotImplementedError
 
 
 class _D2CI(_ProbabilityMetricCI, **SKILL):
-    """D2: relative reduction of the loss compared with constant probabilities."""
+    """D2: relative reduction of the loss compared with a constant prediction."""
 
     _function = staticmethod(partial(skill, zero=EDGE))
 
@@ -187,7 +193,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
 
 
 class _BrierCI(_ProbabilityMetricCI):
-    """A function of the squared errors of probabilities.
+    """Metric that is a function of squared errors of probabilities.
 
     Parameters
     ----------
@@ -207,8 +213,8 @@ class _BrierCI(_ProbabilityMetricCI):
 
 
 # The score interval of a bounded mean allows for an unseen row with an extreme loss.
-# Such a row matters for the mean of few losses. Differences of losses are usually so
-# small that the allowance would dominate their interval, which therefore uses "hall".
+# This allowance matters for the mean of few losses. Differences between models use
+# "hall", because differences of losses are usually small compared with the allowance.
 class BrierScoreCI(
     _BrierCI,
     measure="brier_score",
@@ -224,13 +230,13 @@ class BrierScoreCI(
 
     With more than two labels, the score is the sum over labels, between 0 and 2. With
     several targets, it is the sum over targets, halved for two targets. The
-    probabilities of several targets must be shares that add up to 1. The estimate
-    equals :func:`sklearn.metrics.brier_score_loss`.
+    probabilities of several targets must add up to 1. The estimate equals
+    :func:`sklearn.metrics.brier_score_loss`.
 
     Losses are between 0 and 1, so that the score interval of a bounded mean is
-    available: see :func:`skci.grades_report`. The score interval is the default for up
-    to 4,096 distinct losses. Differences use "hall" by default, because the losses of
-    two models usually differ by far less than the range of a loss.
+    available: see :func:`skci.grades_report`. This interval is the default for up to
+    4,096 distinct losses. Differences between models use "hall" by default, because the
+    losses of two models usually differ by far less than 1.
 
     Parameters
     ----------
@@ -251,7 +257,10 @@ class BrierScoreCI(
 
 
 def _brier_scale(columns: int) -> float:
-    """Return 1/2 for two columns, as in scikit-learn, and 1 otherwise."""
+    """Return the factor of the Brier score: 1/2 for two columns, 1 otherwise.
+
+    scikit-learn uses the same factors.
+    """
     return 0.5 if columns == 2 else 1.0
 
 
@@ -259,10 +268,10 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
     With several targets, the loss of a row is the sum over the targets that are present
-    in the row, and p are shares of all targets that add up to 1. The estimate equals
-    :func:`sklearn.metrics.log_loss`. As in scikit-learn, probabilities are clipped away
-    from 0 and 1 by the rounding error of their type. A warning is raised if much of the
-    loss depends on the clipping.
+    in the row, and the probabilities of all targets must add up to 1. The estimate
+    equals :func:`sklearn.metrics.log_loss`. As in scikit-learn, probabilities are
+    clipped away from 0 and 1 by the rounding error of their type. A warning is raised
+    if much of the loss depends on the clipping.
 
     Examples
     --------
@@ -300,7 +309,10 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
 
 
 def _excluded(truth: Array, scores: Scores) -> Array:
-    """Mask of the rows whose true label has a probability that is clipped as 0."""
+    """Mask of the rows in which the true label has a probability of almost 0.
+
+    The log loss clips these probabilities.
+    """
     probabilities = scores.values
     if truth.ndim == 1:
         likelihood = np.where(truth, probabilities, 1 - probabilities)
@@ -309,7 +321,7 @@ def _excluded(truth: Array, scores: Scores) -> Array:
 
 
 def _surprise(likelihood: Array, eps: float) -> Array:
-    """Return -log of probabilities, clipped as in scikit-learn."""
+    """Return minus the log of probabilities, which are clipped as in scikit-learn."""
     losses: Array = np.clip(likelihood, eps, 1 - eps)
     return -np.log(losses, out=losses)
 
@@ -319,10 +331,11 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
 
     .. math:: E \max(0, 1 - s)
 
-    With two labels the margin s is the decision value of a positive row, and minus the
-    decision value of a negative row. With more labels, the margin is the value of the
-    true label minus the largest value of the other labels (Crammer and Singer, 2001).
-    The estimate equals :func:`sklearn.metrics.hinge_loss`.
+    s is the margin of a row. With two labels, the margin of a positive row is its
+    decision value, and the margin of a negative row is minus its decision value. With
+    more labels, the margin is the value of the true label minus the largest value of
+    the other labels (Crammer and Singer, 2001). The estimate equals
+    :func:`sklearn.metrics.hinge_loss`.
 
     Parameters
     ----------
@@ -399,14 +412,14 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
 
 
 def _indicators(vocabulary: Vocabulary) -> list[Variable]:
-    """Variables that indicate each class except the first."""
+    """Return the variables that are indicators of a class, without the first class."""
     return [Variable("class", target=k) for k in range(1, len(vocabulary.labels))]
 
 
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
-    """D2 of a loss: 1 minus its ratio to the loss of a constant prediction.
+    """Return D2: 1 minus the ratio of a loss to the loss of a constant prediction.
 
-    `losses` are the losses of the constant prediction for rows of each class, and
+    `losses` contains the loss of the constant prediction for a row of each class, and
     `shares` are the class proportions.
     """
     gains = zip(losses[1:] - losses[0], shares, strict=True)

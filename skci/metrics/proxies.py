@@ -1,30 +1,32 @@
-r"""Correction of estimates from labelled rows by proxies of the truth of all rows.
+r"""Estimates from few labelled rows, corrected by proxies of the truth in all rows.
 
 Let T be a metric of the truth, and :math:`\tilde T` the metric with the proxy instead
-of the truth. The estimate is
+of the truth. The corrected estimate is
 
 .. math:: T(\text{labelled}) + \lambda \big(\tilde T(\text{all}) - \tilde T(
     \text{labelled})\big) ,
 
-a contrast of three parameters of the same rows. Its variance is smallest for
+which is a contrast of three parameters. The variance of the estimate is smallest for
 :math:`\lambda = \operatorname{Cov}(T, \tilde T - \tilde T_\text{all}) /
-\operatorname{Var}(\tilde T - \tilde T_\text{all})`, with covariances of estimates. The
-weight :math:`\lambda` is shrunk by the share explained by chance, so that an
-uninformative proxy has almost no weight.
+\operatorname{Var}(\tilde T - \tilde T_\text{all})`, where the variances and covariances
+refer to estimates. The weight :math:`\lambda` is shrunk, because a proxy explains some
+of the variance by chance; an uninformative proxy then has almost no weight.
 
 If labels were requested with known probabilities, labelled rows are weighted by the
 inverse probabilities. The variance of :math:`\tilde T(\text{labelled})` due to these
 weights can then be computed from all rows. The variance among labelled rows may be
-smaller, because few rows with large weights may be labelled. The difference between
-both variances is added to both covariances, as if the proxy was right in these rows.
+smaller, because few rows with large weights may be labelled. The difference between the
+two variances is added to the numerator and to the denominator of :math:`\lambda`, as if
+the proxy were right in these rows.
 
-If few rows are labelled, the proxy may be right in all of them and wrong in other rows.
-Score intervals allow for such unseen errors, and the corresponding variance is added to
-:math:`\operatorname{Var}(\tilde T - \tilde T_\text{all})`. Then :math:`\lambda`
-minimises the width of the interval instead of the observed variance: with few labelled
-rows, intervals with :math:`\lambda = 1` are wider than intervals from labels alone. For
-metrics of scores, two variances are added: the variance shown by the proxies of all
-rows, and the variance due to one row in which the proxy is wrong.
+If few rows are labelled, the proxy may be right in all labelled rows although it is
+wrong in other rows. Score intervals allow for such unseen errors. The corresponding
+variance is added to :math:`\operatorname{Var}(\tilde T - \tilde T_\text{all})`. Then
+:math:`\lambda` minimises the width of the interval instead of the observed variance:
+with few labelled rows, intervals with :math:`\lambda = 1` are wider than intervals from
+labels alone. For metrics of scores, two variances are added: the variance estimated
+from the proxies of all rows, and the variance due to one row in which the proxy is
+wrong.
 
 References
 ----------
@@ -61,7 +63,7 @@ from skci.measures.traits import MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 
 _MIN_WEIGHT = 1e-9
-_Z_SQUARED = 4  # about 1.96 squared, so that estimates do not depend on the level
+_Z_SQUARED = 4  # about 1.96 squared; the same for all confidence levels
 
 
 AUTOMATIC = ("score", "logit", "hall")
@@ -70,14 +72,14 @@ AUTOMATIC = ("score", "logit", "hall")
 
 @dataclass(frozen=True)
 class Block:
-    """Positions of the parameters of the contrast that defines an estimate."""
+    """Contrast that defines a corrected estimate, as positions of its parameters."""
 
     key: ParameterLabels
     truth: int
     proxies: Sequence[tuple[int, int]]
-    """Positions of the parameters of each proxy, on labelled rows and on all rows."""
+    """Two positions for each proxy: its metric on labelled rows and on all rows."""
     of_both: Sequence[TableParameter] = ()
-    """Parameter of each proxy on labelled and unlabelled rows together."""
+    """Metric of each proxy on the union of labelled and unlabelled rows."""
     of_labels: bool = False
     """Whether truth and proxies are labels."""
 
@@ -85,12 +87,12 @@ class Block:
 def corrected(
     joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
 ) -> JointEstimate:
-    """Return the estimates corrected by the proxies of all rows.
+    """Return estimates from labelled rows, corrected by the proxies of all rows.
 
-    `expected` are the rows of the same units, in which the squared weight of an
-    unlabelled row is its expected squared weight if the row was labelled. An estimate
-    has the bounds and the method of its metric. Another method is used if there are too
-    many possible outcomes.
+    A corrected estimate has the bounds and the interval method of its metric, unless
+    there are too many possible outcomes for this method. `expected` contains the same
+    units with other weights: the squared weight of an unlabelled row is the expected
+    squared weight of the row if it were labelled.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -114,7 +116,10 @@ def corrected(
 
 
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
-    """Return the chosen method of a parameter, or the automatic one for the trait."""
+    """Return the interval method of a parameter with other properties.
+
+    If the method of the parameter was chosen automatically, so is the returned method.
+    """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
     methods.check_serves(parameter.method, trait)
@@ -124,7 +129,7 @@ def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
 def _weights(
     joint: JointEstimate, block: Block, expected: Rows | None
 ) -> dict[int, float]:
-    """Coefficients of the contrast for the parameters of the proxies."""
+    """Return the coefficients of the proxy parameters in the contrast."""
     source = joint.source
     assert isinstance(source, RowEstimates)
     estimates = joint.estimates
@@ -187,10 +192,10 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Covariance of metrics of proxies that is not observed in labelled rows, (K, K).
+    """Covariance of the proxy metrics that labelled rows do not show, (K, K).
 
-    The observed covariance is subtracted from the covariance expected from the
-    labelling probabilities. Negative eigenvalues of the difference are set to 0.
+    It is the covariance expected from the labelling probabilities minus the observed
+    covariance. Negative eigenvalues of the difference are set to 0.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -210,20 +215,21 @@ def _unseen(
 def _unseen_errors(
     chosen: RowEstimates, change_covariance: Array, all_covariance: Array
 ) -> Array:
-    r"""Variance due to errors of proxies that occur in no labelled row, (K, K).
+    r"""Variance of the proxy metrics due to errors in unlabelled rows only, (K, K).
 
-    `chosen` are the parameters of the truth, and of each proxy on labelled rows and on
-    all rows. Score intervals of labels allow for unseen outcomes with a share of
-    :math:`z^2 / (n + z^2)`. If L are the influence values of the metric of a proxy, the
-    variance is
+    `chosen` contains the metric of the truth on labelled rows and, for each proxy, its
+    metric on labelled rows and on all rows. Score intervals of label metrics allow for
+    unseen outcomes, whose proportion may be up to :math:`z^2 / (n + z^2)`. Let L be the
+    influence values of the metric of a proxy. The variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
 
-    For other small-sample methods the variance has two terms. The first is due to one
-    row in n in which a proxy is wrong: :math:`\Delta^2 / n^2`, where :math:`\Delta` is
-    the range of the influence values of all rows. The second term is the variance among
-    the proxies of all rows minus the observed variance, if this difference is positive.
+    For other small-sample methods the variance has two terms. The first term is
+    :math:`\Delta^2 / n^2`, where :math:`\Delta` is the range of the influence values of
+    all rows; it allows for one row in n with a wrong proxy. The second term is the
+    variance estimated from the proxies of all rows minus the observed variance, if this
+    difference is positive.
     """
     truth_parameter, few, many, *_ = chosen.parameters
     method = truth_parameter.interval_method
@@ -248,7 +254,7 @@ def _unseen_errors(
 
 
 def _positive(matrix: Array) -> Array:
-    """Symmetric matrix whose negative eigenvalues are set to 0."""
+    """Set the negative eigenvalues of a symmetric matrix to 0."""
     values, vectors = np.linalg.eigh(matrix)
     part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return part
@@ -264,7 +270,7 @@ def estimate_judged_grades(
     options: Mapping[str, Any],
     clusters_are_tasks: bool = False,
 ) -> JointEstimate:
-    """Estimate means of human grades, corrected by the grades of a judge.
+    """Estimate mean human grades, corrected by the grades of an automatic judge.
 
     The items with human grades may differ between models.
     """
@@ -361,11 +367,11 @@ def _of_graded(
     trait: MeasureProperties,
     grades: Array,
 ) -> TableParameter:
-    """Mean over graded items; each stratum is weighted by all its items.
+    """Return the mean grade over graded items, weighted to the strata of all items.
 
-    The mean is computed from a number for each item. The variance of these numbers
-    within strata equals the variance of the means of the strata. Strata with fewer than
-    two graded items are pooled.
+    The parameter is the mean of one number for each item. These numbers are chosen such
+    that their variance within strata equals the variance of the stratum means. Strata
+    with fewer than two graded items are pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])

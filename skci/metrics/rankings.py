@@ -1,8 +1,8 @@
-"""Metrics of rankings: each query has a value, which is averaged over queries.
+"""Metrics of rankings: means over queries.
 
-The value of a query depends on the order of its documents. It is averaged over the
-orders of tied documents in closed form: the contribution of a tied document is the mean
-contribution over the positions of the tied documents.
+The value of a query depends on the order of its documents. If documents are tied, the
+value is the mean over all orders of the tied documents. This mean has a closed form:
+each tied document contributes the mean contribution over the positions of the tie.
 
 References
 ----------
@@ -34,9 +34,10 @@ NOT_JUDGED = -1
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """Documents of some queries in descending order of scores, in blocks of ties.
+    """Documents of several queries, sorted by score.
 
-    Documents without a score were not retrieved and belong to no block.
+    Documents of a query with equal scores form a block. Documents without a score were
+    not retrieved and belong to no block.
     """
 
     query: Array
@@ -44,13 +45,13 @@ class Rankings:
     size: Array
     """Number of documents in each block."""
     before: Array
-    """Number of documents of the query before each block."""
+    """Number of documents of the query that are ranked above each block."""
     gains: Array
     """Sum of the gains in each block, such as the number of relevant documents."""
     gains_before: Array
-    """Sum of the gains of the query before each block."""
+    """Sum of the gains of the documents of the query above each block."""
     totals: Array
-    """Sum of all gains of each query, NaN if it is 0, (queries,)."""
+    """Sum of the gains of each query, or NaN instead of 0, (queries,)."""
     sizes: Array
     """Number of documents of each query, (queries,)."""
 
@@ -58,7 +59,10 @@ class Rankings:
     def of(
         cls, query: Array, scores: Array, gains: Array, averages_ties: bool = True
     ) -> Rankings:
-        """Sort rows by query and score; without averaging, each row is a block."""
+        """Sort documents by query and score.
+
+        If `averages_ties` is False, each document is a block.
+        """
         totals, sizes = np.bincount(query, gains), np.bincount(query)
         rows = np.flatnonzero(~np.isnan(scores))
         rows = rows[np.lexsort((-scores[rows], query[rows]))]
@@ -83,30 +87,35 @@ class Rankings:
         )
 
     def sums(self, values: Array) -> Array:
-        """Sum values of blocks over each query."""
+        """Sum values of blocks by query."""
         return np.bincount(self.query, values, len(self.sizes))
 
     def shown(self, k: int | Array | None) -> Array:
-        """Number of documents of each block among the first k of its query."""
+        """Return the number of documents of each block among the first k of a query."""
         return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
     def discounted_gain(self, discounts: Array) -> Array:
-        """Discounted cumulative gain of each query, from the discounts of positions."""
+        """Return the discounted cumulative gain of each query.
+
+        `discounts` are the discounts of the positions 1, 2, ....
+        """
         total = np.append(0, np.cumsum(discounts))
         means = (total[self.before + self.size] - total[self.before]) / self.size
         return self.sums(self.gains * means)
 
     def first_hit(self, k: int | None, power: int) -> Array:
-        """Mean of a power of the inverse position of the first relevant document.
+        """Return ``position**-power`` of the first relevant document of each query.
 
-        The inverse is treated as 0 if the position exceeds k. Gains must be 1 for
-        relevant documents and 0 otherwise.
+        The value is averaged over the orders of tied documents, and is 0 if the
+        position exceeds k. Gains must be 1 for relevant documents and 0 for other
+        documents.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]
         shown, position = self.shown(k)[best], self.before[best] + 1.0
         values = np.zeros(len(self.query))
-        chance = relevant / size  # probability that the next document is the first hit
+        # Probability that the next document is the first relevant document.
+        chance = relevant / size
         for i in range(int(shown.max(initial=0))):
             values[best] += np.where(i < shown, chance / (position + i) ** power, 0)
             left = size - i - 1
@@ -115,13 +124,13 @@ class Rankings:
 
 
 class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
-    """A metric of rankings: a mean over queries.
+    """Metric of rankings, averaged over queries.
 
-    Truth and scores are matrices with a row for each query, as in scikit-learn. They
-    may also have a row for each document, with the query of each row passed as
-    ``query=``. Queries are independent units. Documents that were not
-    retrieved have missing scores (NaN). With weights, which must be equal in all rows
-    of a query, the mean is weighted.
+    Truth and scores are matrices with a row for each query, as in scikit-learn.
+    Alternatively, each row is a document, and ``query=`` contains the query of each
+    row. Queries are independent units. Documents that were not retrieved have missing
+    scores (NaN). Sample weights must be equal in all rows of a query; the mean over
+    queries is then weighted.
 
     Parameters
     ----------
@@ -130,7 +139,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         the interval of a bounded mean, for up to 4,096 distinct values and "hall"
         otherwise.
     zero_division : {0, 1, numpy.nan}, default=0
-        Value of a query without a relevant document; NaN leaves out such queries.
+        Value of a query without a relevant document. NaN leaves such queries out.
     """
 
     zero_division: float = 0.0
@@ -150,16 +159,16 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         ----------
         y_true : array-like of shape (n_queries, n_documents) or (n_samples,)
             Relevances, 0 or more; -1 for a document that was not judged, which counts
-            as not relevant. A row contains the documents of a query or, with `query`,
-            one document.
+            as not relevant. Each row contains the documents of a query or, if `query`
+            is passed, a single document.
         y_score : array-like of the same shape
             Scores, which increase with the predicted relevance. NaN for documents that
             were not retrieved.
         query : array-like of shape (n_samples,), optional
             Query to which the document of each row belongs.
         groups : array-like, optional
-            Clusters of correlated queries, such as topics or users: a value for each
-            row.
+            Cluster of each row, such as a topic or a user. The queries of a cluster are
+            treated as correlated.
 
         Returns
         -------
@@ -192,7 +201,8 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     ) -> tuple[float, Array]:
         """Estimate the metric and the influence of each row on the estimate.
 
-        The influence of a query is stored in its first row; its other rows have 0.
+        The influence value of a query is stored in the first row of the query. The
+        other rows of the query have the value 0.
 
         Parameters
         ----------
@@ -213,9 +223,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Score documents by an estimator.
+        """Return the scores that an estimator predicts for documents.
 
-        If rows are queries, each column of the truth is a label of the estimator.
+        If the rows are queries, each column of the truth is a label of the estimator.
         """
         shape = np.shape(y)
         labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
@@ -265,20 +275,20 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         return [binding.of_mean(self._measure, values)]
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
-        """Value of each query; NaN where it has no relevant document."""
+        """Return the value of each query, or NaN if it has no relevant document."""
         raise NotImplementedError
 
 
 class _OrderCI(RankingMetricCI):
-    """A metric of the order of documents, which depends on the treatment of ties.
+    """Metric of the order of documents, with a choice for tied documents.
 
     Parameters
     ----------
     ties : {"average", "order"}, default="average"
-        Treatment of tied documents. "average" is the mean over all their orders, as in
-        scikit-learn's :func:`~sklearn.metrics.ndcg_score`. "order" is the order of the
-        rows. trec_eval uses the descending order of document names; the scores of
-        :func:`skci.readers.trec` follow it and have no ties.
+        Treatment of tied documents. "average" averages over all orders of the tied
+        documents, as in scikit-learn's :func:`~sklearn.metrics.ndcg_score`. "order"
+        keeps the order of the rows. trec_eval sorts tied documents by descending name;
+        the scores of :func:`skci.readers.trec` are in this order and have no ties.
     """
 
     ties: str = option(default="average", check=one_of("average", "order"))
@@ -288,24 +298,26 @@ class _OrderCI(RankingMetricCI):
 
 
 class RankingToK(_OrderCI):
-    """A metric of the first k documents of a ranking.
+    """Metric of the first k documents of a ranking.
 
     Parameters
     ----------
     k : int, optional
-        Number of documents that count, from the first. Defaults to all.
+        Number of documents at the top of the ranking that count. Defaults to all
+        documents.
     """
 
     k: int | None = option(default=None, check=check_integer)
 
 
 class _GainCI(RankingToK):
-    """A metric of gains that are discounted by position.
+    """Metric of discounted gains: gains are weighted less at lower positions.
 
     Parameters
     ----------
     gain : {"linear", "exponential"}, default="linear"
-        Gain of a relevance r: r itself or :math:`2^r - 1`.
+        Gain of a document with relevance r: "linear" is r, "exponential" is
+        :math:`2^r - 1`.
     """
 
     gain: str = option(default="linear", check=one_of("linear", "exponential"))
@@ -322,7 +334,7 @@ class _GainCI(RankingToK):
         return gains
 
     def _discounts(self, query: Array) -> Array:
-        """Discounts of all positions; 0 beyond k."""
+        """Return the discounts of all positions, which are 0 after position k."""
         discounts = 1 / np.log2(np.arange(np.bincount(query).max()) + 2)
         if self.k is not None:
             discounts[self.k :] = 0
@@ -341,8 +353,8 @@ class NDCGCI(_GainCI, measure="ndcg"):
 
     where :math:`g_i` are the gains of the documents in the order of their scores and
     :math:`g^*_i` the gains in the order of their relevance. The estimate equals
-    :func:`sklearn.metrics.ndcg_score`, in which a query without a relevant document
-    counts as 0.
+    :func:`sklearn.metrics.ndcg_score`, where the value of a query without a relevant
+    document is 0.
 
     Examples
     --------
@@ -393,12 +405,12 @@ class DCGCI(
 
 
 class _RelevantCI(_OrderCI):
-    """A metric of documents that are relevant or not.
+    """Metric for which each document is either relevant or not.
 
     Parameters
     ----------
     relevance_level : float, default=1
-        Smallest relevance of a relevant document.
+        Documents with at least this relevance are relevant.
     """
 
     relevance_level: float = option(default=1, check=check_positive_number)
@@ -408,12 +420,12 @@ class _RelevantCI(_OrderCI):
         return self._of_hits(self._ranked(query, relevant, scores))
 
     def _of_hits(self, hits: Rankings) -> Array:
-        """Value of each query; NaN where it has no relevant document."""
+        """Return the value of each query, or NaN if it has no relevant document."""
         raise NotImplementedError
 
 
 class _HitsCI(_RelevantCI, RankingToK):
-    """A metric of the relevant documents among the first k."""
+    """Metric of the relevant documents among the first k documents."""
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
@@ -448,10 +460,12 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
     where :math:`R_q` is the number of relevant documents of query q, and documents are
     in the order of their scores.
 
-    The average precision of a query is the mean over its relevant documents of the
-    precision at each of them. The precision is 0 at documents that are not among the
-    first k or were not retrieved. The metrics are ``map`` and ``map_cut`` of trec_eval.
-    For areas of classes and of detections, see :class:`AveragePrecisionCI`.
+    The precision at a document is the proportion of relevant documents among the
+    documents down to this document. The average precision of a query is the mean of the
+    precision at its relevant documents. The precision is 0 at documents that are not
+    among the first k or were not retrieved. The metrics are ``map`` and ``map_cut`` of
+    trec_eval. For the average precision of a classifier or an object detector, see
+    :class:`AveragePrecisionCI`.
 
     Examples
     --------
@@ -477,18 +491,18 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
 
 
 class _AtKCI(_HitsCI):
-    """A metric of the relevant documents among the first k.
+    """Metric of the relevant documents among the first 10 or k documents.
 
     Parameters
     ----------
     k : int, default=10
-        Number of documents that count, from the first.
+        Number of documents at the top of the ranking that count.
     """
 
     k: int = option(default=10, check=check_integer)
 
     def _n_hits(self, hits: Rankings) -> Array:
-        """Number of relevant documents among the first k of each query."""
+        """Return the number of relevant documents among the first k of each query."""
         return hits.sums(hits.gains * hits.shown(self.k) / hits.size)
 
 
@@ -540,8 +554,8 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
 
     .. math:: P(\text{some } d_j, j \le k, \text{ is relevant})
 
-    The metric is ``success`` of trec_eval. If ties are averaged, a query counts with
-    the probability of a relevant document among the first k.
+    The metric is ``success`` of trec_eval. If ties are averaged, the value of a query
+    is the probability that the first k documents include a relevant document.
 
     Examples
     --------
@@ -620,10 +634,11 @@ class BprefCI(_RelevantCI, measure="bpref"):
 
 
 class _LabelRankingCI(RankingMetricCI):
-    """A metric of the ranking of the labels of a row, as in scikit-learn.
+    """Metric of the ranking of labels in each row, as in scikit-learn.
 
-    The truth is 0 or 1 for each label of each row. With ``query=``, each row has one
-    label. Scores must not be missing. Ties count as errors.
+    The truth is 0 or 1 for each row and label. If ``query=`` is passed, each row
+    contains a single label. Scores must not be missing. Tied labels are treated as
+    being in the wrong order.
     """
 
     _may_miss = False
@@ -637,7 +652,7 @@ class _LabelRankingCI(RankingMetricCI):
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
 
     def _of_hits(self, hits: Rankings) -> Array:
-        """Value of each query; NaN where it has no relevant label."""
+        """Return the value of each row, or NaN if the row has no true label."""
         raise NotImplementedError
 
 
@@ -649,16 +664,17 @@ class LabelRankingAveragePrecisionCI(
     .. math:: \frac 1n \sum_i \frac 1{|Y_i|} \sum_{l \in Y_i}
         \frac{\#\{m \in Y_i : s_{im} \ge s_{il}\}}{\#\{m : s_{im} \ge s_{il}\}}
 
-    where :math:`Y_i` are the labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i and s the scores.
 
-    The value of a row is the mean over its labels of a proportion: the proportion of
-    true labels among all labels whose score is at least the score of the label. The
-    estimate equals :func:`sklearn.metrics.label_ranking_average_precision_score`.
+    For each true label of a row, consider all labels with at least the score of this
+    label, and the proportion of true labels among them. The value of the row is the
+    mean of this proportion over its true labels. The estimate equals
+    :func:`sklearn.metrics.label_ranking_average_precision_score`.
 
     Parameters
     ----------
     zero_division : {0, 1, numpy.nan}, default=1
-        Value of a row without a label; NaN leaves out such rows.
+        Value of a row without a true label. NaN leaves such rows out.
 
     Examples
     --------
@@ -684,11 +700,11 @@ class LabelRankingLossCI(
     .. math:: \frac 1n \sum_i
         P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)
 
-    where :math:`Y_i` are the labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i and s the scores.
 
     A pair consists of a true label of the row and another label. Lower is better. The
-    estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with
-    no label, or with all labels, has the value `zero_division`.
+    estimate equals :func:`sklearn.metrics.label_ranking_loss`. The value of a row with
+    no true label, or with only true labels, is `zero_division`.
 
     Examples
     --------
@@ -718,7 +734,7 @@ class CoverageErrorCI(
 
     .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
 
-    where :math:`Y_i` are the labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i and s the scores.
 
     Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
 

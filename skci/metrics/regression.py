@@ -43,11 +43,11 @@ from skci.metrics.binding import ParameterBuilder
 from skci.metrics.classes import WeightedMean
 
 _ROUNDING = 1e-12  # rounding error of a cumulative share
-_REACH = 0.98  # 1.96 standard deviations of the indicator of being below the median
+_REACH = 0.98  # 1.96 standard deviations of an indicator with mean 1/2
 
 
 def quantile(values: Array, weights: Array, level: float) -> float:
-    """Weighted quantile: the midpoint of all values that satisfy the definition."""
+    """Return the weighted quantile: the midpoint of all values that are quantiles."""
     order = np.argsort(values, kind="stable")
     share = np.cumsum(weights[order]) / weights.sum()
     positions = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
@@ -59,9 +59,9 @@ def quantile(values: Array, weights: Array, level: float) -> float:
 class Median(Functional):
     """Weighted median of nonnegative values.
 
-    The influence values are the influence values of the distribution function F at the
-    median, divided by the density. The density is the slope of F between two limits
-    that are as far apart as the limits of Woodruff's 95% interval (1952).
+    The influence value of a row is its influence on the distribution function F at the
+    median, divided by the density at the median. The density is estimated by the slope
+    of F between the limits of Woodruff's 95% interval (1952).
     """
 
     values: Array
@@ -75,8 +75,8 @@ class Median(Functional):
     def __call__(self, p: Array) -> Evaluation:
         median = self.estimate(p)
         side = np.sign(self.values - median) / 2
-        # The rows at the median, except one, are split: half of them count as below the
-        # median and half as above.
+        # Half of the rows at the median count as below the median and half as above,
+        # except for one row.
         ties = side == 0
         heaviest = (p / self.frequencies)[ties].max(initial=0)
         side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
@@ -86,14 +86,18 @@ class Median(Functional):
 
     @property
     def link(self) -> Link:
-        """Transformation by F, with which the Wald interval is Woodruff's interval."""
+        """Link function for which the Wald interval is Woodruff's interval.
+
+        The link is the distribution function F.
+        """
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
-        """F at a value; for a repeated value, the cumulative share nearest to 1/2.
+        """Return the distribution function F at a value.
 
-        F is 1/2 between the neighbours of the median, because every interval includes
-        both neighbours.
+        At a repeated value, the cumulative share nearest to 1/2 is returned. F is 1/2
+        between the neighbours of the median, because every interval includes both
+        neighbours.
         """
         values, shares = self._knots
         lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
@@ -103,13 +107,16 @@ class Median(Functional):
         return np.where(is_between, 0.5, np.clip(0.5, lowest, highest))
 
     def _density_at(self, value: Any) -> Any:
-        """Density of the values; the density at the median is used everywhere."""
+        """Return the density at the median, for any value."""
         with np.errstate(over="ignore"):
             density = np.divide(1.0, self._spread) if self._spread else 0.0
         return np.full_like(value, density, dtype=float)
 
     def _quantile_at(self, share: Any) -> Any:
-        """Quantile at a share, at least as far from the median as its neighbours."""
+        """Return the quantile at a share.
+
+        It is at least as far from the median as the values next to the median.
+        """
         values, shares = self._knots
         below, above = self._neighbours
         quantiles = np.interp(share, shares, values, left=0.0, right=np.inf)
@@ -122,10 +129,11 @@ class Median(Functional):
 
     @cached_property
     def _knots(self) -> tuple[Array, Array]:
-        """Sorted values and F at them, with F = 1/2 at the median.
+        """Sorted values, and the distribution function F at these values.
 
-        F is interpolated between the values, and includes half of the row at a value.
-        At repeated values F rises steeply, starting with the lightest row.
+        F is 1/2 at the median and is interpolated between values. At a value, half of
+        the weight of its row counts as below. At repeated values F rises steeply,
+        starting with the row of the smallest weight.
         """
         order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
@@ -144,7 +152,7 @@ class Median(Functional):
 
     @cached_property
     def _neighbours(self) -> tuple[float, float]:
-        """Values next to the median; the median itself if there is none."""
+        """Next values below and above the median, or the median if there are none."""
         sides = self.values < self._median, self.values > self._median
         below, above = (self.values[side] for side in sides)
         return (
@@ -154,7 +162,7 @@ class Median(Functional):
 
     @cached_property
     def _spread(self) -> float:
-        """Reciprocal of the density at the median; 0 if all values are equal."""
+        """Reciprocal of the density at the median, or 0 if all values are equal."""
         values, shares = self._knots
         reach = _REACH / np.sqrt(self.frequencies.sum())
         nearest = np.interp(self._neighbours, values, shares)
@@ -164,40 +172,43 @@ class Median(Functional):
         return float((high - low) / (bounds[1] - bounds[0])) if high > low else 0.0
 
 
-_CENTRED = {"truth", "prediction", "error"}  # columns with the mean subtracted
+_CENTRED = {"truth", "prediction", "error"}  # columns that are centred at the mean
 _OF_TRUTH = {"truth", "potential"}  # columns that are equal for all models
 
 
 def squared_error(y: Array, values: Array) -> Array:
-    """Squared errors."""
+    """Return the squared error of each row."""
     return (y - values) ** 2
 
 
 def absolute_error(y: Array, values: Array) -> Array:
-    """Absolute errors."""
+    """Return the absolute error of each row."""
     return np.abs(y - values)
 
 
 def absolute_percentage_error(y: Array, values: Array) -> Array:
-    """Absolute errors relative to the truth."""
+    """Return the absolute error of each row, divided by the absolute true value."""
     return np.abs(y - values) / np.maximum(np.abs(y), EPS)
 
 
 def squared_log_error(y: Array, values: Array) -> Array:
-    """Squared errors of log(1 + y)."""
+    """Return the squared error of log(1 + y) of each row."""
     return (np.log1p(y) - np.log1p(values)) ** 2
 
 
 def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
-    """Pinball loss, whose mean is minimised by the quantile of level alpha."""
+    """Return the pinball loss of each row.
+
+    The constant with the smallest mean loss is the quantile of level alpha.
+    """
     return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
 
 
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
-    """A metric of predicted numbers: a function of means over rows.
+    """Metric of predicted numbers: a function of means over rows.
 
-    By default the measure is a loss: nonnegative, and lower is better. Several targets
-    are averaged or reported on separately.
+    By default the measure is a loss: it is nonnegative, and lower is better. A metric
+    of several targets is an average, or has a separate estimate for each target.
 
     Parameters
     ----------
@@ -206,17 +217,17 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         Defaults to the method of the report, or to "auto", which is "hall".
     multioutput : {"uniform_average", "raw_values"} or array-like
         Average over several targets: "uniform_average" (the default) is the mean,
-        "raw_values" requests a report on each target, and an array gives the weights of
-        the targets.
+        "raw_values" requests a separate estimate for each target, and an array contains
+        the weights of the targets.
     """
 
     multioutput: Any = "uniform_average"
 
     reads = "numbers"
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
-    """Columns whose means determine the metric: a loss, or products of columns."""
+    """Columns, or products of columns, whose means determine the metric."""
     _loss = cast("Callable[..., Array]", None)
-    """Loss of each row, a function of truth, prediction and the options of the loss."""
+    """Function that returns the loss of each row from truth, prediction and options."""
     _loss_options: ClassVar[tuple[str, ...]] = ()
     _serves_moments = True
     _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
@@ -226,7 +237,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return "multioutput" if self._is("raw_values") else ""
 
     def _is(self, multioutput: str) -> bool:
-        """Whether `multioutput` is this string; arrays would be compared by element."""
+        """Whether `multioutput` equals a string.
+
+        A plain comparison would fail for arrays.
+        """
         return isinstance(self.multioutput, str) and self.multioutput == multioutput
 
     def _check(self, method: str | None = None) -> None:
@@ -253,7 +267,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _shares(self, n_targets: int) -> Array:
-        """Fixed weights of targets, checked."""
+        """Return the fixed weights of the targets, and check their number."""
         weights = (
             np.ones(n_targets) if self._is("uniform_average") else self.multioutput
         )
@@ -266,11 +280,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return shares
 
     def _trait_of(self, functional: Functional) -> MeasureProperties:
-        """Properties of the metric of a single target."""
         return self._measure
 
     def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
-        """Functionals of the targets, checked to be in the range of floats."""
+        """Return the functional of each target, and check the sizes of numbers."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -295,7 +308,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         binding: ParameterBuilder,
         weights: Array,
     ) -> list[Functional]:
-        """Functionals of the rows, one for each target."""
+        """Return the functional of each target, from columns with a value per row."""
         monomials, sizes = self.monomials(binding), {}
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
@@ -307,7 +320,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._of_means(means, binding)
 
     def _of_means(self, means: Means, binding: ParameterBuilder) -> list[Functional]:
-        """Functionals of the means of columns, one for each target."""
+        """Return the functional of each target, from the means of columns."""
         return [
             means.function(self._function_at(means, k), monomials, _CENTRED)
             for k, monomials in enumerate(self._monomials(binding))
@@ -317,21 +330,24 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """Function of the means of the columns."""
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
-        """Return the function of means of a target, given the sample moments."""
+        """Return the function of means for a target."""
         return self._function
 
     def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [*chain(*self._monomials(binding))]
 
     def _monomials(self, binding: ParameterBuilder) -> list[list[Monomial]]:
-        """Columns and products of two columns whose means are used, for each target."""
+        """Return, for each target, the products of columns whose means are required."""
         return [
             [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
             for k in range(len(binding.sample.vocabulary.targets))
         ]
 
     def _variable(self, name: str, binding: ParameterBuilder, target: int) -> Variable:
-        """Variable that identifies a column of a target; metrics may share it."""
+        """Return the identifier of a column of a target.
+
+        Metrics that use the same column have the same identifier.
+        """
         model = "" if name in _OF_TRUTH else binding.model
         if name in ("loss", "potential"):
             name = self._loss.__name__ if name == "loss" else name
@@ -353,7 +369,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return variables
 
     def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
-        """True and predicted values of each target in the subgroup."""
+        """Yield the true and the predicted values of each target."""
         columns = binding.sample.truth, binding.sample.numbers[binding.model]
         y, values = (column[binding.within].T for column in columns)
         return zip(y, values, strict=True)
@@ -365,22 +381,25 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     @property
     def _options(self) -> list[float]:
-        """Values of the options of the loss."""
+        """Values of the options of the loss, such as alpha."""
         return [float(getattr(self, name)) for name in self._loss_options]
 
     def _losses(self, y: Array, values: Array) -> Array:
         return self._loss(y, values, *self._options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
-        """Divide by a power of two; functions of several means are scale-invariant."""
+        """Divide all values by a power of two, which avoids overflow.
+
+        Functions of several means are scale-invariant.
+        """
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
     def _check_range(self, y: Array, values: Array) -> None:
-        """Check that the loss is defined."""
+        """Check that the loss is defined for all values."""
 
     def _squares(self, binding: ParameterBuilder) -> Array:
-        """Columns whose means are the variances of the targets, (m, targets)."""
+        """Return columns whose means are the variances of the targets, (m, targets)."""
         sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
         truths = [Variable("truth", target=k) for k in range(n_targets)]
         squares = [(truth, truth) for truth in truths]
@@ -448,17 +467,19 @@ class MeanAbsoluteScaledErrorCI(
 
     .. math:: \frac{E|y - \hat y|}{\frac 1{T - m} \sum_{t=m+1}^T |x_t - x_{t-m}|}
 
-    The denominator is the mean absolute error of the naive forecast for the training
-    series x, which repeats the value m steps before [1]_. The denominator is treated as
-    known, so that the interval is the rescaled interval of the numerator.
+    The denominator is the mean absolute error of the naive forecast in the training
+    series x; the naive forecast of a value is the value m steps earlier [1]_. The
+    denominator is treated as known, so that the interval is the interval of the mean
+    absolute error, divided by the denominator.
 
     Parameters
     ----------
     y_train : array-like of shape (n_timepoints,) or (n_timepoints, n_targets)
-        Training series in order of time. With several targets, a column for each target
-        or one series for all.
+        Training series in time order. With several targets, one column for each target,
+        or a single series for all targets.
     seasonality : int, default=1
-        Number of steps m of the naive forecast, such as 12 for monthly data.
+        Number of steps m by which the naive forecast looks back, such as 12 for monthly
+        data with a yearly season.
 
     References
     ----------
@@ -489,7 +510,7 @@ class MeanAbsoluteScaledErrorCI(
 
     @property
     def _scale(self) -> Array:
-        """Mean absolute error of the naive forecast, by column."""
+        """Mean absolute error of the naive forecast in each column of `y_train`."""
         series, m = as_numbers(self.y_train, "y_train"), self.seasonality
         if series.ndim not in (1, 2) or len(series) <= m:
             raise ValueError(
@@ -513,14 +534,15 @@ class MedianAbsoluteErrorCI(
     r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.median_absolute_error`. The interval is
-    Woodruff's (1952): the limits are quantiles of the absolute errors at the limits of
-    an interval for the proportion of errors below the median. Differences use the
-    standard error and require errors with a continuous distribution.
+    Woodruff's interval (1952): an interval is computed for the proportion of absolute
+    errors below the median, and its limits are converted to quantiles of the absolute
+    errors. Differences between models use the standard error, and require absolute
+    errors with a continuous distribution.
 
     Parameters
     ----------
     method : {"auto", "delta"}, optional
-        Interval method; both are Woodruff's interval.
+        Interval method. Both values request Woodruff's interval.
 
     Examples
     --------
@@ -548,8 +570,8 @@ class MeanAbsolutePercentageErrorCI(
 ):
     r"""Mean absolute percentage error: :math:`E(|y - \hat y| / |y|)`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.mean_absolute_percentage_error`. It is a
-    proportion, not a percentage.
+    The estimate equals :func:`sklearn.metrics.mean_absolute_percentage_error`. The
+    error is a proportion, not a percentage.
 
     Examples
     --------
@@ -602,7 +624,7 @@ class RootMeanSquaredLogErrorCI(
 
 
 class _PinballCI(RegressionMetricCI, heavy_tails=False):
-    """A metric of predicted quantiles.
+    """Metric of predicted quantiles.
 
     Parameters
     ----------
@@ -640,15 +662,15 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
 
 
 class _VarianceShareCI(RegressionMetricCI, **SKILL):
-    """A metric relative to the variance of the truth.
+    """Metric relative to the variance of the truth.
 
     Parameters
     ----------
     multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
         Average over several targets. "uniform_average" (the default) is the mean.
-        "variance_weighted" is the mean weighted by the variances of the targets, which
-        are estimated as well. "raw_values" requests a report on each target. An array
-        gives the weights of the targets.
+        "variance_weighted" is the mean weighted by the variances of the targets; these
+        variances are treated as estimates. "raw_values" requests a separate estimate
+        for each target. An array contains the weights of the targets.
     """
 
     _multioutputs = ("uniform_average", "variance_weighted", "raw_values")
@@ -727,11 +749,14 @@ class PearsonCorrelationCI(
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-_ROUNDING_OF_DEVIANCE = 1e-13  # relative to the size of the terms of a deviance
+_ROUNDING_OF_DEVIANCE = 1e-13  # relative rounding error of a deviance
 
 
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
-    """Tweedie deviance for a variance proportional to a power of the mean."""
+    """Return the Tweedie deviance of each row.
+
+    The variance is proportional to the mean raised to `power`.
+    """
     if power == 0:
         return (y - values) ** 2
     if power == 1:
@@ -761,7 +786,7 @@ class _D2CI(RegressionMetricCI, **SKILL):
         return self._losses(y, y if equal else constant)
 
     def _constant(self, y: Array, weights: Array) -> float:
-        """Return the constant with the smallest loss."""
+        """Return the constant prediction with the smallest loss."""
         raise NotImplementedError
 
 
@@ -806,19 +831,19 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 
 
 class _DevianceCI(RegressionMetricCI):
-    """A metric of the Tweedie deviance for a power of the mean.
+    """Metric of the Tweedie deviance.
 
-    The variance of the truth is assumed to be proportional to this power. The power is
-    an option, or is fixed by a subclass.
+    The variance of the truth is assumed to be proportional to the mean raised to
+    `power`. Some subclasses fix the power.
 
     Parameters
     ----------
     power : float, default=0
         Power of the mean to which the variance is proportional: 0 for squared errors
         (as in R2), 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
-        inverse Gaussian distribution; not between 0 and 1. If the power is not 0,
-        predictions must be above 0. Truths must be 0 or more for powers in [1, 2), and
-        above 0 for powers of 2 or more.
+        inverse Gaussian distribution. Powers between 0 and 1 are not valid. If the
+        power is not 0, predictions must be above 0. Truths must be 0 or more for powers
+        in [1, 2), and above 0 for powers of 2 or more.
     """
 
     power = cast(float, 0)
@@ -897,7 +922,8 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, where p is the
     power. The estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty
-    of the mean has no effect to first order, because it minimises the mean deviance.
+    of the mean has no effect to first order, because the mean is the constant
+    prediction with the smallest deviance.
 
     Examples
     --------
@@ -909,7 +935,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """Names of the loss and of the columns for the deviance of the mean."""
+        """Columns, or products of columns, whose means determine the metric."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
@@ -926,9 +952,9 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
 
 def _potential(y: Array, power: float) -> tuple[Array, Array]:
-    r"""Convex function whose Bregman divergences are Tweedie deviances, and its slope.
+    r"""Return a convex function at y, and its slope.
 
-    The deviance is
+    The Tweedie deviance is the Bregman divergence of this function :math:`\phi`,
     :math:`\phi(y) - \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
     """
     with np.errstate(all="ignore"):
@@ -941,7 +967,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """D2 of the deviance, from truths that are centred at the mean."""
+    """Return D2 of the deviance, from means of truths that are centred at the mean."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

@@ -25,7 +25,7 @@ from skci.metrics.scores import (
     masses,
 )
 
-_REACH = 1.96  # standard deviations of the proportion of rows above a score
+_REACH = 1.96  # standard deviations, for a 95% interval
 _ROUNDING = 1e-12  # rounding error of a share
 _SPLITS = 8  # random splits of the rows into halves
 
@@ -44,9 +44,9 @@ class GiniCoefficient(RocAuc):
 
 
 class KolmogorovSmirnov(OrderOfScores):
-    """Largest distance between the distribution functions of two classes.
+    """Largest difference between the distribution functions of two classes.
 
-    The influence values are computed at the score with the largest distance.
+    The influence values refer to the score at which the difference is largest.
     """
 
     @property
@@ -58,7 +58,7 @@ class KolmogorovSmirnov(OrderOfScores):
             return np.asarray(self._distances(p).max(axis=-1))
 
     def _distances(self, p: Array) -> Array:
-        """Distance between the proportions of both classes at or above each score."""
+        """Return the true minus the false positive rate at each threshold."""
         negative, positive = (mass_from(mass) / mass.sum() for mass in masses(p))
         return positive - negative
 
@@ -76,12 +76,13 @@ class KolmogorovSmirnov(OrderOfScores):
 
 @dataclass(frozen=True, eq=False)
 class CumulativeGain(OrderOfScores):
-    """Proportion of the positive rows among the rows with the largest scores.
+    """Proportion of positive rows that are among the rows with the largest scores.
 
-    The selected rows are a given share of all rows. If rows with equal scores are only
-    partly selected, each of them counts in proportion. The cut between selected and
-    other rows is estimated. The effect of its error is computed from the slope of the
-    gain between the limits of a 95% interval of the position of the cut.
+    A given share of all rows, those with the largest scores, is selected. If only a
+    fraction of the rows with equal scores is selected, each of these rows counts with
+    this fraction. The score threshold of the selection is an estimate. The influence
+    values include its error, through the slope of the gain in the selected share. The
+    slope is computed over a 95% interval of this share.
     """
 
     share: float = 0.1
@@ -103,13 +104,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Gain, and the gains at the limits of the share above the true cut."""
+        """Return the gain, and its values at both limits of the share."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """Limits of the share of rows above the true cut."""
+        """Limits of the share of the rows above the cut of the population."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -121,7 +122,7 @@ class CumulativeGain(OrderOfScores):
         return float(self.factor * gain)
 
     def _selected(self, p: Array, share: float) -> Array:
-        """Proportion of the rows at each score that are selected."""
+        """Return the selected proportion of the rows at each score."""
         rows = self.cut_by @ masses(p)
         excess = share * rows.sum() - mass_from(rows)
         excess[rows == 0] += _ROUNDING * rows.sum()
@@ -141,7 +142,7 @@ class CumulativeGain(OrderOfScores):
 
 
 class ScorecardMetricCI(OrderMetricCI):
-    """A metric of a column of scores for two labels."""
+    """Metric of one column of scores for two labels."""
 
     _several = False
 
@@ -157,8 +158,8 @@ class GiniCI(
 ):
     r"""Gini coefficient of scores (accuracy ratio), :math:`2 \mathrm{AUC} - 1`.
 
-    It equals Somers' D of the scores and the label. The interval is computed from the
-    interval of the area under the ROC curve; see :class:`RocAucCI`.
+    The coefficient equals Somers' D of the scores and the label. The interval is
+    computed from the interval of the area under the ROC curve; see :class:`RocAucCI`.
 
     Examples
     --------
@@ -177,10 +178,10 @@ class KolmogorovSmirnovCI(
 
     .. math:: \max_t \, P(S_+ \ge t) - P(S_- \ge t)
 
-    :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row, and
-    the statistic is the largest informedness over all thresholds. The estimate equals
-    :func:`scipy.stats.ks_2samp` with ``alternative="less"`` for the scores of positive
-    and of negative rows.
+    :math:`S_+` and :math:`S_-` are the scores of a positive and a negative row. The
+    statistic is the largest informedness (true positive rate minus false positive rate)
+    over all thresholds. The estimate equals the statistic of
+    :func:`scipy.stats.ks_2samp` with ``alternative="less"``.
 
     Parameters
     ----------
@@ -190,11 +191,11 @@ class KolmogorovSmirnovCI(
 
     Notes
     -----
-    The standard error is computed for the distance at the threshold with the largest
-    distance. The statistic is a maximum and therefore exceeds the distance in the
-    population on average. The interval is extended downwards by an upper bound of this
-    mean excess. The bound is the mean statistic of random halves of the rows minus the
-    statistic of all rows, divided by :math:`\sqrt 2 - 1`.
+    The standard error refers to the informedness at the threshold with the largest
+    informedness. The statistic is a maximum, and therefore its mean exceeds the value
+    in the population. The lower limit is reduced by an upper bound of this bias. The
+    bound is the mean statistic of random halves of the rows minus the statistic of all
+    rows, divided by :math:`\sqrt 2 - 1`.
 
     Examples
     --------
@@ -231,12 +232,12 @@ class KolmogorovSmirnovCI(
 class _AtShareCI(
     ScorecardMetricCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
 ):
-    """A metric of the rows with the largest scores.
+    """Metric of the rows with the largest scores.
 
     Parameters
     ----------
     share : float
-        Share of all rows that are selected, above 0 and below 1.
+        Selected share of all rows, above 0 and below 1.
     method : {"auto", "logit", "delta"}, optional
         Interval method: "logit" (on the logit scale) or "delta" (symmetric). Defaults
         to the method of the report, or to "auto", which is "logit".
@@ -263,9 +264,10 @@ class GainAtCI(_AtShareCI):
 
     .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t) = k
 
-    for a share k of all rows, such as the customers that a campaign reaches. If rows
-    with equal scores are only partly selected, each of them counts in proportion. The
-    string name for a tenth of the rows is "gain@0.1".
+    where k is the selected share of all rows, such as the customers that a campaign
+    reaches. If only a fraction of the rows with equal scores is selected, each of these
+    rows counts with this fraction. The string name for a tenth of the rows is
+    "gain@0.1".
 
     Examples
     --------
@@ -282,8 +284,9 @@ class LiftAtCI(_AtShareCI):
 
     .. math:: \frac{P(y = 1 \mid s \ge t)}{P(y = 1)}, \quad P(s \ge t) = k
 
-    for a share k of all rows. It is the gain (:class:`GainAtCI`) divided by k, and at
-    most 1 / k. The string name for a tenth of the rows is "lift@0.1".
+    where k is the selected share of all rows. The lift is the gain (:class:`GainAtCI`)
+    divided by k, and at most 1 / k. The string name for a tenth of the rows is
+    "lift@0.1".
 
     Examples
     --------

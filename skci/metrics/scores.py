@@ -51,23 +51,27 @@ from skci.metrics.labels import AccuracyCI
 
 
 class ShareOfPairs(Functional):
-    """Proportion of pairs of rows from two classes that are in the right order."""
+    """Proportion of pairs of rows, one from each of two classes, in the right order."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     @abstractmethod
     def rarer_class(self) -> int:
-        """Number of rows from which most of the variance is estimated."""
+        """Number of rows in the smaller class, which determines the precision."""
 
     @property
     @abstractmethod
     def _classes(self) -> tuple[Array, ...]:
-        """Masks of cells, for the first and for the second row of a pair."""
+        """Masks of the rows that can be the first row, or the second row, of a pair."""
 
     @property
     def _gradient(self) -> Array:
-        """Gradient; infinite if a class has one row, whose variance is unknown."""
+        """Gradient of the functional.
+
+        It is infinite if a class has a single row, because the variance is then
+        unknown.
+        """
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
     def support(self, counts: Array) -> InformativeRows:
@@ -79,16 +83,20 @@ class ShareOfPairs(Functional):
 
 
 def mass_below(mass: Array) -> Array:
-    """Total mass of lower scores, plus half the mass of equal scores."""
+    """Return the total weight of lower scores, plus half the weight of equal scores.
+
+    `mass` contains the weights in ascending order of the scores.
+    """
     below = np.cumsum(mass, dtype=float)
     below -= mass / 2
     return below
 
 
 def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
-    """Area under the ROC curve, and its derivatives in the masses of both classes.
+    """Return the area under the ROC curve, and its derivatives in the weights.
 
-    The masses are those of negative and of positive rows at ascending scores.
+    `negative` and `positive` are the weights of negative and positive rows at each
+    distinct score, in ascending order of the scores.
     """
     negative_slope, positive_slope = mass_below(positive), mass_below(negative)
     with np.errstate(all="ignore"):
@@ -103,30 +111,30 @@ def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
 
 
 def mass_from(mass: Array) -> Array:
-    """Total mass of equal and larger scores."""
+    """Return the total weight of equal and larger scores."""
     return np.cumsum(mass[::-1])[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class OrderOfScores(ShareOfPairs):
-    """Functional of the order of the scores of two classes.
+    """Functional of the order of the scores of negative and positive rows.
 
-    The table has two cells for each distinct score, in ascending order: one for
-    negative rows and one for positive rows.
+    Its weights have two entries for each distinct score, in ascending order: the weight
+    of negative rows and the weight of positive rows.
     """
 
     n_scores: int
     """Number of distinct scores."""
     sizes: tuple[int, int]
-    """Numbers of negative and of positive rows."""
+    """Number of negative rows, and number of positive rows."""
     n_rows: int
     """Number of all rows, including rows of other labels."""
     n_missed: int = 0
-    """1 if the first score represents missing scores, whose precision is 0; else 0."""
+    """1 if the first score represents missing scores, else 0."""
 
     @cached_property
     def positive(self) -> Array:
-        """Mask of the cells of positive rows."""
+        """Mask of the weights that belong to positive rows."""
         return np.tile([False, True], self.n_scores)
 
     @property
@@ -137,27 +145,28 @@ class OrderOfScores(ShareOfPairs):
 class _Area(OrderOfScores):
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        """Smallest and largest value over all orders of the rows with equal scores.
+        """Return the smallest and largest value over all orders of tied rows.
 
-        `mixed` is a mask of the distinct scores that stand for several original scores.
+        `mixed` is a mask of the distinct scores that represent several original scores.
         """
 
 
 def masses(p: Array) -> Array:
-    """Weights of the negative and of the positive rows at each score, (2, scores)."""
+    """Return the weights of negative and positive rows by score, (2, scores)."""
     return p.reshape(-1, 2).T
 
 
 def cells_of(negative: Array, positive: Array) -> Array:
-    """Interleave values of negative and of positive rows into values of cells."""
+    """Interleave values of negative and positive rows: two values for each score."""
     return np.stack([negative, positive], axis=1).ravel()
 
 
 class RocAuc(_Area):
     """Probability that a positive row has a larger score than a negative row.
 
-    Ties count half. The influence values are placements. They are scaled so that their
-    variance over all rows equals DeLong's variance.
+    Ties count half. The influence values are scaled placements (proportions of the rows
+    of the other class with a lower score), so that the variance equals DeLong's
+    variance.
     """
 
     compared_by: ClassVar[str] = "order"
@@ -173,7 +182,7 @@ class RocAuc(_Area):
             return np.asarray(dot(positive, mass_below(negative)) / pairs)
 
     def placements(self, p: Array) -> Array:
-        """Mass of rows of the other class with a lower score than each cell."""
+        """Return the weight of the rows of the other class with lower scores."""
         negative, positive = masses(p)
         return cells_of(mass_below(positive), mass_below(negative))
 
@@ -190,13 +199,14 @@ class RocAuc(_Area):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value over all orders of the rows with equal scores.
 
-        A pair of a positive and a negative row with equal scores b counts one half. In
-        an order the pair counts 0 or 1; other pairs are not affected. The value with
-        ties changes by at most
+        A pair of a positive and a negative row with the same score b counts one half.
+        If the tie is broken, the pair counts 0 or 1. Other pairs are not affected. The
+        value therefore changes by at most
 
         .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N} ,
 
-        where p and n are the masses of positive and of negative rows.
+        where :math:`p_b` and :math:`n_b` are the weights of positive and negative rows
+        with score b, and P and N their totals.
         """
         negative, positive = masses(p)
         value = float(self.estimate(p))
@@ -207,7 +217,7 @@ class RocAuc(_Area):
 
 
 class AveragePrecision(_Area):
-    """Mean over the positive rows of the precision at their scores."""
+    """Average precision: mean over positive rows of the precision at their score."""
 
     compared_by: ClassVar[str] = "ranks"
 
@@ -226,7 +236,7 @@ class AveragePrecision(_Area):
     def _mean(
         self, positive: Array, precision: Array, share: Array
     ) -> tuple[Array, Array]:
-        """Mean precision over the positive mass, and influence values of the cells."""
+        """Return the mean precision over positive rows, and the influence values."""
         with np.errstate(all="ignore"):
             value = np.asarray(dot(positive, precision) / positive.sum())
             # A row affects the precision at its score and at all lower scores.
@@ -237,9 +247,10 @@ class AveragePrecision(_Area):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Positive mass and precision at each score, and a ratio of masses.
+        """Return the positive weight and the precision at each score, and a share.
 
-        The ratio is the positive mass at the score over the mass at or above the score.
+        The share is the positive weight at the score, divided by the weight of all rows
+        at or above the score.
         """
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
@@ -250,13 +261,13 @@ class AveragePrecision(_Area):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Smallest and largest value over all orders of the rows with equal scores.
 
-        Of F rows with a larger score, H rows are positive. Of the rows with the score
-        itself, p rows are positive and n rows are negative. Suppose that s positive and
-        t negative rows of this score are ranked at or above a positive row. The
-        precision at this row is :math:`(H + s) / (F + s + t)`. This is at most
-        :math:`(H + p) / (F + p)` and at least :math:`(H + s) / (F + n + s)`. The mass s
-        increases up to p over the positive rows, so that the lower bounds add up to at
-        least
+        Consider a score with p positive and n negative rows. There are F rows with a
+        larger score, and H of these rows are positive. Suppose that s positive and t
+        negative rows of this score are ranked at or above a positive row. The precision
+        at this row is :math:`(H + s) / (F + s + t)`. This is at most
+        :math:`(H + p) / (F + p)` and at least :math:`(H + s) / (F + n + s)`. Over the
+        positive rows of this score, s increases up to p, so that the lower bounds add
+        up to at least
 
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
@@ -280,9 +291,9 @@ class AveragePrecision(_Area):
 class InterpolatedPrecision(AveragePrecision):
     """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
 
-    The interpolated precision at a recall is the largest precision at that recall or
-    above, and 0 beyond the largest recall. The influence values belong to the mean over
-    the positive rows, which approximates the mean over the 101 recalls.
+    The interpolated precision at a recall is the largest precision at this or a larger
+    recall, and 0 if no larger recall is reached. The influence values are computed for
+    the mean over positive rows, which approximates the mean over the 101 recalls.
     """
 
     compared_by: ClassVar[str] = ""
@@ -319,15 +330,16 @@ _MAX_NAMES = 6  # maximum number of class names in a message
 
 
 class ScoreMetricCI(MetricCI):
-    """A metric of scores, which increase with the evidence for the positive class.
+    """Metric of scores, which increase with the evidence for the positive class.
 
-    With more than two labels, or with several targets, each has a column of scores.
+    With more than two labels, or with several targets, each label or target has a
+    column of scores.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        Positive label, to which the scores refer. Defaults to that of the report, or to
-        1.
+        Positive label, to which the scores refer. Defaults to the positive label of the
+        report, or to 1.
     labels : array-like, optional
         All labels, in the order of the columns of scores. Defaults to sorted order.
     """
@@ -348,19 +360,19 @@ class ScoreMetricCI(MetricCI):
         ----------
         y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
             Scores. With two labels, a column such as the probability of the positive
-            label. With more labels, a column for each label in sorted order, such as
-            ``predict_proba(X)``; two columns for two labels must be probabilities. With
-            several targets, a column for each target. If the columns of a data frame
-            are named after all labels or targets, they are matched by name. For metrics
-            of survival, risks: larger risks predict earlier events. Predicted times
-            must be multiplied by -1.
+            label; two columns are also accepted if they are probabilities. With more
+            labels, a column for each label in sorted order, such as
+            ``predict_proba(X)``. With several targets, a column for each target. If the
+            columns of a data frame are named after all labels or targets, the columns
+            are matched by name. Metrics of survival require risks, where a larger risk
+            predicts an earlier event; predicted times must be multiplied by -1.
 
         Returns
         -------
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``. With ``average=None``, a report on all labels or
-            targets, as returned by :func:`skci.joint_report`.
+            ``confidence_interval()``. With ``average=None``, a report with an estimate
+            for each label or target, as returned by :func:`skci.joint_report`.
 
         Raises
         ------
@@ -381,7 +393,7 @@ class ScoreMetricCI(MetricCI):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Scores by an estimator, and options that name the labels of the scores."""
+        """Return the scores of an estimator, and options that name their labels."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -410,7 +422,7 @@ class ScoreMetricCI(MetricCI):
         ]
 
     def _scores_of(self, binding: ParameterBuilder) -> Scores:
-        """Return the scores of the model, checked."""
+        """Return the scores of a model, and check them."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
             for values in scores.extremes:
@@ -423,7 +435,7 @@ class ScoreMetricCI(MetricCI):
         return scores
 
     def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
-        """Code of the label to which a single column of scores refers."""
+        """Return the code of the label to which a single column of scores refers."""
         if self._symmetric and pos_label is None:
             return 1
         return check_pos_label(pos_label, labels)
@@ -431,20 +443,24 @@ class ScoreMetricCI(MetricCI):
     def _bind_one(
         self, binding: ParameterBuilder, scores: Scores, code: int
     ) -> TableParameter:
-        """Return the parameter for one label, from the scores of the subgroup."""
+        """Return the parameter for one positive label."""
         raise NotImplementedError
 
     def _bind_classes(
         self, binding: ParameterBuilder, scores: Scores
     ) -> list[TableParameter]:
-        """Return the parameters for scores of several labels or targets."""
+        """Return the parameters for several labels or targets."""
         raise NotImplementedError
 
 
 def with_binning_error(
     parameter: TableParameter, bounds: tuple[float, float]
 ) -> TableParameter:
-    """Extend the interval to cover all positions of the scores in their bins."""
+    """Extend the interval of a metric that is computed from binned scores.
+
+    `bounds` are the smallest and the largest value over all positions of the scores
+    within their bins.
+    """
     if not parameter.defined:
         return parameter
     low, high = (
@@ -459,13 +475,13 @@ class OrderMetricCI(
     automatic=("logit", "hall"),
     undefined_by="no row of one of the classes",
 ):
-    """A metric that depends only on the order of scores, such as an area under a curve.
+    """Metric that depends only on the order of scores, such as an area under a curve.
 
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        Positive label, to which the scores refer. Defaults to that of the report, or to
-        1. Required if labels are strings.
+        Positive label, to which the scores refer. Defaults to the positive label of the
+        report, or to 1. Required if labels are strings.
     method : {"auto", "logit", "hall", "delta"}, optional
         Interval method: "logit" (on the logit scale), "hall" (corrected for skewness)
         or "delta" (symmetric). Defaults to the method of the report, or to "auto",
@@ -480,7 +496,8 @@ class OrderMetricCI(
         available: AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        # The orders of different models have no joint table, so skewness is unknown.
+        # Joint counts of the ranks by different models are not available, so that
+        # skewness is unknown.
         return super().without_table(method, "covariance", preferred)
 
     def _of_cells(
@@ -496,9 +513,10 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> Component:
-        """Area of one column of scores, or of all columns pooled, as a component.
+        """Return the area of one column of scores, or of all columns pooled.
 
-        `positive` is a mask of the positive units, shape (n,) or (n, labels).
+        `positive` is a mask of the positive rows, (n,), or of rows and labels, (n,
+        labels).
         """
         missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
         is_missing = bool(missing.any())
@@ -524,20 +542,20 @@ class OrderMetricCI(
 
 
 class _AreaCI(OrderMetricCI):
-    """An area under a curve.
+    """Metric that is an area under a curve.
 
     Parameters
     ----------
     average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
         Average over more than two labels, or over several targets. "macro" is the mean.
-        "weighted" is the mean weighted by the numbers of positive rows, which are
-        estimated as well. "micro" pools the scores of all columns. "samples" is the
-        mean over rows, for several targets. None requests a report on each label or
-        target.
+        "weighted" is the mean weighted by the numbers of positive rows; these numbers
+        are treated as estimates. "micro" pools the scores of all columns. "samples" is
+        the mean over rows of the area of a row, for several targets. None requests a
+        separate estimate for each label or target.
     """
 
     average: str | None = option(
-        default="macro", check=one_of(*AVERAGES, "samples"), may_be_none=True
+        default="macro", check=one_of(*AVERAGES, "samples", None)
     )
 
     _serves_bins = True
@@ -580,7 +598,7 @@ class _AreaCI(OrderMetricCI):
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _trait_at(self, binding: ParameterBuilder) -> MeasureProperties:
-        """Properties whose `undefined_by` names the classes without an area."""
+        """Return the properties of the measure, naming the classes without data."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
@@ -602,20 +620,20 @@ class _AreaCI(OrderMetricCI):
     def _areas(
         self, binding: ParameterBuilder, columns: Sequence[Scores]
     ) -> Sequence[Any]:
-        """Area of each label or target, from its column of scores."""
+        """Return the area of each label or target."""
         return [
             self._area_of(positive, column, binding.frequencies)
             for positive, column in zip(binding.positives.T, columns, strict=True)
         ]
 
     def _sizes(self, binding: ParameterBuilder) -> Any:
-        """Indicators of the rows whose number is the weight of each area."""
+        """Return indicators of the rows by which each area is weighted."""
         return binding.positives.astype(float)
 
 
 @dataclass(eq=False)
 class MetricScorer:
-    """Scorer of estimators for a metric of scores or rankings."""
+    """Scorer of estimators, for a metric of scores or rankings."""
 
     metric: Any
     bound: str | None
@@ -639,7 +657,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     more than two labels, the metric is the mean over labels of the area of each label
     against the rest, or the mean over pairs of labels (Hand and Till, 2001). With
     several targets it is the mean over targets. The estimate equals
-    :func:`sklearn.metrics.roc_auc_score`; the standard error is that of DeLong, DeLong
+    :func:`sklearn.metrics.roc_auc_score`. The standard error is due to DeLong, DeLong
     and Clarke-Pearson (1988). Intervals are on the logit scale by default. If all
     positive rows have larger scores than all negative rows, the interval is
     :math:`[k / (k + z^2), 1]`, where k is the number of rows of the rarer label.
@@ -648,8 +666,8 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     ----------
     multi_class : {"ovr", "ovo"}, default="ovr"
         Comparison of more than two labels: "ovr" compares each label with the rest,
-        "ovo" compares pairs of labels. "ovo" accepts the averages "macro" and
-        "weighted", which weights a pair by the rows of both labels.
+        "ovo" compares pairs of labels. With "ovo", `average` must be "macro" or
+        "weighted"; "weighted" weights a pair by the number of rows of both labels.
 
     Examples
     --------
@@ -668,7 +686,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     @property
     def _pairs(self) -> bool:
-        """Whether pairs of labels are compared."""
+        """Whether labels are compared in pairs."""
         return self.multi_class == "ovo"
 
     def _check(self, method: str | None = None) -> None:
@@ -717,9 +735,9 @@ class AveragePrecisionCI(_AreaCI):
     Parameters
     ----------
     interpolation : {"101"}, optional
-        "101" for the average precision of COCO: the mean over 101 recalls of the
-        largest precision at that recall or above. By default the precision is not
-        interpolated.
+        Interpolation of the precision. "101" is the average precision of COCO: the mean
+        over 101 recalls of the largest precision at this or a larger recall. By default
+        the precision is not interpolated.
 
     Examples
     --------
@@ -757,14 +775,15 @@ class AveragePrecisionCI(_AreaCI):
 class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ largest scores})`.
 
-    Ties go to the label that comes last. With two labels, k is 1 and a row is predicted
-    positive if its score exceeds a threshold: 1/2 if all scores are between 0 and 1,
-    and 0 otherwise. The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
+    If labels have equal scores, the last of these labels is ranked first. With two
+    labels, k must be 1, and a row is predicted positive if its score exceeds a
+    threshold. The threshold is 1/2 if all scores are between 0 and 1, and 0 otherwise.
+    The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
 
     Parameters
     ----------
     k : int, default=2
-        Number of labels predicted for a row; less than the number of labels.
+        Number of labels predicted for a row. It must be less than the number of labels.
     method : str, optional
         Interval method: "score", "delta", "blurred", "plus-four", "hall", "logit",
         "wilson", "agresti-coull", "clopper-pearson" or "jeffreys". Defaults to the

@@ -1,4 +1,4 @@
-"""Skill scores: metrics of a model that are relative to another model of the report."""
+"""Skill scores: metrics that compare a model with a reference model of the report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skci.metrics.binding import ParameterBuilder
 
 
 def check_score(score: Any, name: str = "score") -> Any:
-    """Check a metric of forecasts or numbers whose smallest value is 0."""
+    """Check that a metric of forecasts or numbers has the minimum 0 and is a loss."""
     is_loss = (
         isinstance(score, MetricCI)
         and score.reads in ("items", "numbers")
@@ -33,22 +33,23 @@ def check_score(score: Any, name: str = "score") -> Any:
 
 
 class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of zero"):
-    r"""Skill score: share of the score of a reference that a model saves.
+    r"""Skill score: relative reduction of a score compared with a reference model.
 
     .. math:: 1 - S / S_\mathrm{ref}
 
-    S and :math:`S_\mathrm{ref}` are scores on the same rows, and the interval allows
-    for the errors of both scores and for their correlation. The skill is 0 for a model
-    that is as good as the reference, and 1 for a perfect model. The reference is a
-    model of the same report, which has no reported skill. The metric has the name of
-    the score with the suffix "_skill".
+    S is the score of the model and :math:`S_\mathrm{ref}` the score of the reference on
+    the same rows. The interval allows for the errors of both scores and for their
+    correlation. The skill is 0 for a model that is as good as the reference, and 1 for
+    a perfect model. The reference is a model of the same report, for which no skill is
+    reported. The name of the metric is the name of the score with the suffix "_skill".
 
     Parameters
     ----------
     score : metric
-        Metric object of forecasts or of numbers, 0 or more, such as ``CrpsCI()``.
+        Metric object of forecasts or numbers, such as ``CrpsCI()``. Its smallest value
+        must be 0, and lower must be better.
     reference : str
-        Name of the model with which others are compared.
+        Name of the model with which all other models are compared.
 
     Examples
     --------
@@ -71,7 +72,6 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
 
     @property
     def reads(self) -> str:  # type: ignore[override]
-        """Kind of the predictions."""
         return str(check_score(self.score).reads)
 
     @property
@@ -94,7 +94,10 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: ParameterBuilder, model: str) -> Array:
-        """Numbers of the rows whose mean equals the score of a model to first order."""
+        """Return a loss of each row, whose mean is the score of the model.
+
+        The equality holds to first order if the score is not a mean over rows.
+        """
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)
         counts, cells = parameter.counts, parameter.index[binding.within]

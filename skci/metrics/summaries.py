@@ -1,4 +1,4 @@
-"""Summaries of batches: rows, binned scores or moments."""
+"""Summaries of batches of rows: the rows themselves, binned scores or moments."""
 
 from typing import Any
 
@@ -16,7 +16,10 @@ _MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Sufficient summary of batches for some metrics; see `JointAccumulator`."""
+    """Reduction of batches to the statistics that the metrics require.
+
+    See `JointAccumulator`.
+    """
 
     def __init__(
         self, metric_set: MetricSet, score_bins: Any = None, moments: Any = False
@@ -40,7 +43,7 @@ class Summary:
             )
 
     def _must_serve(self, attribute: str, needs: str) -> None:
-        """Check that the summary is sufficient for all metrics."""
+        """Check that each metric can be computed from the summary."""
         metrics = self._metric_set.metrics.items()
         unsupported = [
             name for name, metric in metrics if not getattr(metric, attribute)
@@ -49,13 +52,13 @@ class Summary:
             raise ValueError(f"{needs}, got {join_names(unsupported)}")
 
     def __call__(self, sample: Sample) -> Sample:
-        """Reduce a sample to its summary."""
+        """Summarise a sample."""
         if self._keeps_moments:
             return self._moments(sample)
         return sample if self._edges is None else sample.binned(self._edges)
 
     def _moments(self, sample: Sample) -> MomentSample:
-        """Moments that are sufficient for the metrics, from rows or other moments."""
+        """Return the moments that the metrics require, from rows or moments."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if sample.proxies is not None:
             raise ValueError(
@@ -91,7 +94,7 @@ class Summary:
 
 
 def _check_bins(score_bins: Any) -> Array:
-    """Edges of the bins of scores, checked."""
+    """Return the edges of the bins of scores, and check `score_bins`."""
     is_count = isinstance(score_bins, int | np.integer) and score_bins is not True
     if is_count and 1 <= score_bins <= _MAX_BINS:
         return np.linspace(0, 1, int(score_bins) + 1)

@@ -1,9 +1,9 @@
-r"""Measures of predicted survival, as functionals of weights on rows.
+r"""Metrics of predicted survival times, risks and survival probabilities.
 
 Censoring is assumed to be random. Rows with an observed event also represent rows that
-were censored before: the rows with an event are weighted by the inverse of the
-probability G of not being censored. G is the Kaplan-Meier estimate at the weights of
-the rows, so that influence values include the error of G.
+are censored before this event: an event is weighted by the inverse of the probability G
+of not being censored before it. G is the Kaplan-Meier estimate at the weights of the
+rows, so that influence values include the error of G.
 
 References
 ----------
@@ -44,7 +44,7 @@ from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 @dataclass(frozen=True, eq=False)
 class FollowUp:
-    """Times of rows, each the time of an event or of censoring."""
+    """Follow-up of rows until an event or until censoring."""
 
     event: Array
     """Mask of the rows whose event is observed, (m,)."""
@@ -53,22 +53,25 @@ class FollowUp:
 
     @cached_property
     def times(self) -> Array:
-        """Distinct times, ascending."""
+        """Distinct times in ascending order."""
         return np.unique(self.time)
 
     @cached_property
     def position(self) -> Array:
-        """Index of the time of each row among the distinct times."""
+        """Index of the time of each row in `times`."""
         return np.searchsorted(self.times, self.time)
 
     @cached_property
     def order(self) -> Array:
-        """Dense rank of the time; censoring follows events at the same time."""
+        """Dense rank of the time of each row.
+
+        Censoring is ranked after events at the same time.
+        """
         keys = 2 * self.position + ~self.event
         return np.unique(keys, return_inverse=True)[1]
 
     def censoring(self, p: Array) -> Censoring:
-        """Distribution of censoring times at weights p of the rows."""
+        """Estimate the distribution of censoring times, with weights p of the rows."""
         mass, n = p * ~self.event, len(self.times)
         later = _after(np.bincount(self.position, p, n))
         return Censoring(self, np.bincount(self.position, mass, n), later)
@@ -89,27 +92,27 @@ class Censoring:
 
     @cached_property
     def survival(self) -> Array:
-        """Probability of not being censored at the first k times, (times + 1,)."""
+        """Probability G of not being censored at the first k times, k = 0, 1, ...."""
         at_risk = self.later + self.censored
         with np.errstate(invalid="ignore"):
             factors = np.where(self.censored > 0, self.later / at_risk, 1.0)
         return np.append(1.0, np.cumprod(factors))
 
     def weights(self, power: int = 1) -> Array:
-        """Inverse probability of censoring weights of the rows, raised to a power.
+        """Return inverse probability of censoring weights, raised to a power.
 
-        The weight is the inverse of the probability of not being censored before the
-        event of the row. Censored rows have weight 0.
+        The weight of a row with an event is the inverse of the probability of not being
+        censored before the event. Censored rows have the weight 0.
         """
         before = self.survival[self.follow_up.position]
         counts = self.follow_up.event & (before > 0)
         return np.where(counts, before, np.inf) ** -power
 
     def influence(self, slopes: Array) -> Array:
-        r"""Influence of each row through the probabilities of not being censored.
+        r"""Return the influence of each row on a statistic through the estimate of G.
 
-        `slopes` are the derivatives of a statistic in :math:`\log G` after the first k
-        times, for k = 0, 1, ..., shape (times + 1,).
+        G is the probability of not being censored. `slopes` contains the derivatives of
+        the statistic in :math:`\log G` after the first k times, for k = 0, 1, ....
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -123,7 +126,7 @@ class Censoring:
 
 
 def _after(masses: Array) -> Array:
-    """Total of the masses after each position."""
+    """Return the sum of the entries after each position."""
     total = np.cumsum(masses[:0:-1])[::-1]
     return np.append(total, 0.0)
 
@@ -132,14 +135,16 @@ def _after(masses: Array) -> Array:
 class Concordance(ShareOfPairs):
     r"""Proportion of pairs in which the row with the earlier event has the larger risk.
 
-    Ties of risks count half.
+    Pairs with equal risks count half.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
 
-    over rows i whose event is observed before tau. :math:`c_{ij}` is 1 if the event or
-    censoring of row j is later, or row j is censored at the same time, and 0 otherwise.
-    The weight :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and others, 2011).
+    The sums are over rows i whose event is observed before tau. :math:`c_{ij}` is 1 if
+    the event or censoring of row j is later, or if row j is censored at the time of row
+    i, and 0 otherwise. :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0 for a
+    negative number. The weight :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and
+    others, 2011).
     """
 
     follow_up: FollowUp
@@ -149,7 +154,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows that are the earlier row of at least one pair."""
+        """Mask of the rows that are the earlier row of some pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -185,14 +190,18 @@ class Concordance(ShareOfPairs):
         return Evaluation(np.asarray(value), influence, self._gradient)
 
     def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
-        """Weight of each row as the earlier row of pairs."""
+        """Return the weight of each row as the earlier row of a pair."""
         if not self.weighted:
             return self._first.astype(float), None
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Mass of pairs by their earlier row, by their later row, and in total."""
+        """Return the weight of the partners of each row, and the weight of all pairs.
+
+        Partners are later rows in the first array, and earlier rows in the second
+        array.
+        """
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
         earlier = np.append(0.0, np.cumsum(np.bincount(order, mass))[:-1])[order]
@@ -202,13 +211,14 @@ class Concordance(ShareOfPairs):
 def concordant_masses(
     order: Array, risk: Array, first: Array, second: Array
 ) -> tuple[Array, Array]:
-    """Mass of the rows that form a concordant pair with each row.
+    """Return the weight of the partners with which each row forms a concordant pair.
 
-    The earlier row of a pair has the lower order. A pair is concordant if the earlier
-    row has the larger risk; ties count half. Returns two masses for each row: as the
-    earlier and as the later row of pairs. `first` and `second` are the masses of rows
-    as earlier and later rows. Pairs are counted by the highest bit in which their
-    orders differ: in blocks of orders of each size, the lower half is paired with the
+    In a pair, the row with the lower `order` is the earlier row. A pair is concordant
+    if the earlier row has the larger risk; pairs with equal risks count half. Two
+    arrays are returned: the weight of later partners and the weight of earlier
+    partners. `first` and `second` are the weights of rows as the earlier and as the
+    later row of a pair. Pairs are counted by the highest bit in which the orders of the
+    two rows differ: within each block of orders, the lower half is paired with the
     upper half.
     """
     concordant = np.zeros((2, len(risk)))
@@ -230,14 +240,15 @@ def concordant_masses(
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDynamicAuc(ShareOfPairs):
-    r"""Area under the ROC curve for the event of a row by a given time.
+    r"""Area under the ROC curve of risks for events by a given time.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
         {\sum_i p_i w_i \sum_j p_j}
 
-    over rows i whose event is observed at or before the time, with weight
-    :math:`w_i = 1 / G(T_i-)`, and rows j that are followed beyond the time (Blanche and
-    others, 2013).
+    The sums are over rows i whose event is observed at or before the time, with weight
+    :math:`w_i = 1 / G(T_i-)`, and over rows j that are followed beyond the time
+    (Blanche and others, 2013). :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0
+    for a negative number.
     """
 
     follow_up: FollowUp
@@ -278,12 +289,13 @@ class CumulativeDynamicAuc(ShareOfPairs):
 
 @dataclass(frozen=True, eq=False)
 class SurvivalBrier(Functional):
-    r"""Brier score of predicted survival at a time, or weighted sum over times.
+    r"""Brier score of predicted survival at a time, or its weighted sum over times.
 
     .. math:: \sum_i p_i \Bigl(\frac{S_i(t)^2 1(T_i \le t, \text{event})}{G(T_i-)}
         + \frac{(1 - S_i(t))^2 1(T_i > t)}{G(t)}\Bigr)
 
-    (Gerds and Schumacher, 2006).
+    This is the score at time t (Gerds and Schumacher, 2006). :math:`S_i` is the
+    predicted survival of row i, and G the probability of not being censored.
     """
 
     follow_up: FollowUp
@@ -305,7 +317,10 @@ class SurvivalBrier(Functional):
         return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
-        """Value, contributions of the rows, and derivatives in the logarithms of G."""
+        """Return the score, the contribution of each row, and derivatives of the score.
+
+        The score is differentiated in the logarithms of the probabilities G.
+        """
         follow_up, beyond = self.follow_up, np.zeros(len(p))
         event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
         for time, factor, survival in zip(
@@ -328,15 +343,15 @@ class SurvivalBrier(Functional):
 
 
 class _SurvivalMetricCI(MetricCI):
-    """A metric of the times to an event, which may be censored.
+    """Metric of times to an event, which may be censored.
 
-    Censoring is assumed to be independent of times and predictions. If a metric needs
-    the distribution of censoring times, this distribution is estimated from the same
-    rows by Kaplan and Meier's method, with events before censoring at the same time.
+    Censoring is assumed to be independent of event times and predictions. If a metric
+    requires the distribution of censoring times, this distribution is estimated from
+    the same rows by the Kaplan-Meier method; events precede censoring at the same time.
     The interval allows for the error of this estimate.
 
-    The degrees of freedom of the variance are at most the degrees of freedom of the
-    weights of events. Intervals with fewer than 19 degrees of freedom raise a warning.
+    The degrees of freedom of the standard error are limited by the weights of the rows
+    with events. Intervals with fewer than 19 degrees of freedom raise a warning.
     """
 
     _truth = "survival"
@@ -361,7 +376,7 @@ class _SurvivalMetricCI(MetricCI):
 
 
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
-    """A metric of risks, whose descending order predicts the order of events.
+    """Metric of risks: larger risks predict earlier events.
 
     Parameters
     ----------
@@ -386,22 +401,23 @@ class ConcordanceCI(
 
     .. math:: P(R_i > R_j \mid T_i < T_j)
 
-    Two rows are a pair if one row has an event, and the other row is followed longer or
-    is censored at the same time. Pairs with equal risks count half, and two events at
-    the same time are no pair, as in R's package survival. By default the metric is
-    Harrell's C, which depends on the distribution of censoring times. `weighting` and
-    `tau` correct for this distribution, which gives Uno's C. The standard error is
-    computed by the infinitesimal jackknife.
+    R are risks and T times. Two rows are a pair if one row has an event, and the other
+    row is followed longer or is censored at the same time. Two events at the same time
+    are no pair, and pairs with equal risks count half, as in R's package survival. By
+    default the metric is Harrell's C, which depends on the distribution of censoring
+    times. `weighting` and `tau` correct for this distribution; the metric is then Uno's
+    C. The standard error is computed by the infinitesimal jackknife.
 
     Parameters
     ----------
     weighting : {"ipcw"}, optional
-        "ipcw" for weights of :math:`1 / G(T_i-)^2`, where G is the probability of not
-        being censored (Uno and others, 2011). By default pairs are not weighted.
+        "ipcw" weights a pair by :math:`1 / G(T_i-)^2`, where G is the probability of
+        not being censored before the earlier event (Uno and others, 2011). By default
+        pairs are not weighted.
     tau : float, optional
-        Upper limit of the time of the earlier event of a pair; by default there is no
-        limit. With weights, a limit excludes the last events, whose weights are large
-        because few rows are followed so long.
+        Upper limit of the time of the earlier event of a pair. By default there is no
+        limit. If pairs are weighted, a limit excludes the last events, which have large
+        weights because few rows are followed so long.
 
     References
     ----------
@@ -437,12 +453,12 @@ class ConcordanceCI(
 
 
 class _MetricAtTime(_SurvivalMetricCI, MetricAtNumber):
-    """A metric of survival up to a given time.
+    """Metric of survival up to a given time.
 
     Parameters
     ----------
     time : float
-        Time, a number above 0.
+        Time up to which events count, above 0.
     """
 
     time: float = option(kw_only=False, check=check_time)
@@ -462,8 +478,8 @@ class CumulativeDynamicAucCI(
 
     Cases are the rows with an event at or before time t, and controls the rows that are
     followed beyond time t. Rows that are censored before t are neither cases nor
-    controls. They are represented by cases, which have the weight
-    :math:`1 / G(T_i-)`, where G is the probability of not being censored (Blanche and
+    controls. Cases represent these rows: a case has the weight :math:`1 / G(T_i-)`,
+    where G is the probability of not being censored before the event (Blanche and
     others, 2013). The string name for a time of 365 is "cumulative_dynamic_auc@365".
 
     References
@@ -492,7 +508,7 @@ class _ProbabilityMetricCI(
     **LOSS,
     undefined_by="no row that is followed beyond the last time",
 ):
-    """A metric of predicted probabilities of survival.
+    """Metric of predicted probabilities of survival.
 
     Parameters
     ----------
@@ -517,7 +533,7 @@ class _ProbabilityMetricCI(
 
     @property
     def _times_and_factors(self) -> tuple[Array, Array]:
-        """Times of the predictions, and weights of their scores, with sum 1."""
+        """Times of the columns of the predictions, and weights of the times (sum 1)."""
         raise NotImplementedError
 
 
@@ -534,8 +550,8 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     Parameters
     ----------
     times : array-like, optional
-        Times of the columns of the predictions, one of which is `time`. Defaults to a
-        single column.
+        Times to which the columns of the predictions refer; `time` must be one of them.
+        By default the predictions have a single column, which refers to `time`.
 
     References
     ----------
@@ -576,7 +592,8 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
     Parameters
     ----------
     times : array-like
-        At least two times in ascending order, one for each column of the predictions.
+        Times to which the columns of the predictions refer: at least two times in
+        ascending order.
 
     Examples
     --------
@@ -599,7 +616,7 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
 
 
 def check_times(times: Any, minimum: int = 1) -> Array:
-    """Check that times are positive and ascending, and at least `minimum` in number."""
+    """Check that there are at least `minimum` positive, ascending times."""
     numbers = as_numbers(times, "times")
     if numbers.ndim != 1 or len(numbers) < minimum:
         requirement = "times" if minimum < 2 else "at least two times"

@@ -27,7 +27,7 @@ from skci.metrics.custom import FunctionOfItemsCI
 
 
 class _TextMetricCI(FunctionOfItemsCI):
-    """A metric of texts; an item is a text.
+    """Metric of texts; each item is a text.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class _TextMetricCI(FunctionOfItemsCI):
     """Whether an item may have a tuple of references."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
-        """Counts of each item."""
+        """Yield the counts of each item, such as edits and words."""
         raise NotImplementedError
 
 
@@ -68,7 +68,7 @@ class _EditRateCI(
     greater_is_better=False,
     undefined_by="references without a text",
 ):
-    """A rate of edits, which are counted by jiwer."""
+    """Metric of edits, which are counted by jiwer."""
 
     _function = staticmethod(truediv)
     _align: ClassVar[str]
@@ -82,7 +82,7 @@ class _EditRateCI(
 
 
 def _edits(chunk: Any) -> int:
-    """Number of edits in a chunk of an alignment."""
+    """Return the number of edits in a chunk of an alignment by jiwer."""
     removed = chunk.ref_end_idx - chunk.ref_start_idx
     added = chunk.hyp_end_idx - chunk.hyp_start_idx
     return 0 if chunk.type == "equal" else max(removed, added)
@@ -96,8 +96,8 @@ class WordErrorRateCI(_EditRateCI, measure="wer"):
     where reference i has :math:`N_i` words, and :math:`E_i` is the number of
     substitutions, deletions and insertions of words that turn the reference into the
     recognised text. The estimate equals ``jiwer.wer``; jiwer must be installed.
-    Differences in case and punctuation count as errors, so that texts should be
-    normalised first.
+    Differences in case and punctuation count as errors; texts should therefore be
+    normalised before.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class CharacterErrorRateCI(_EditRateCI, measure="cer"):
 
 
 class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
-    """A metric of n-grams, which are counted by sacrebleu.
+    """Metric of n-grams, which are counted by sacrebleu.
 
     Parameters
     ----------
@@ -156,15 +156,15 @@ class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
             yield count([answer], [[text] for text in several])[0]
 
     def _counter(self, metrics: Any) -> Any:
-        """Metric object of sacrebleu that counts n-grams."""
+        """Return the sacrebleu object that counts n-grams."""
         raise NotImplementedError
 
 
 def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
-    """Compute BLEU from the lengths of answers and references and n-gram counts.
+    """Compute BLEU from the total lengths of texts and from n-gram counts.
 
-    `counts` are the number of matching n-grams for each order, followed by the number
-    of all n-grams for each order.
+    `counts` contains the numbers of matching n-grams of orders 1, 2, ..., followed by
+    the numbers of all n-grams of these orders.
     """
     half = len(counts) // 2
     pairs = zip(counts[:half], counts[half:], strict=True)
@@ -180,14 +180,14 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
 
     where r is the length of the references and c the length of the translations. The
     translations have :math:`n_k` n-grams of order k, of which :math:`m_k` match. The
-    estimate equals ``sacrebleu.corpus_bleu``; sacrebleu must be installed. BLEU is
-    undefined if no n-gram of some order matches; sacrebleu smooths in this case. An
-    item may have a tuple of references.
+    estimate equals ``sacrebleu.corpus_bleu``; sacrebleu must be installed. If no n-gram
+    of some order matches, BLEU is undefined (sacrebleu smooths the counts in this
+    case). An item may have several references, as a tuple.
 
     Parameters
     ----------
     tokenize : str, optional
-        Tokenizer of sacrebleu, such as "zh"; defaults to "13a".
+        Name of a tokenizer of sacrebleu, such as "zh". Defaults to "13a".
 
     Examples
     --------
@@ -207,7 +207,11 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
 
 
 def _chrf(*counts: Any, beta: float) -> Any:
-    """Return chrF from the n-gram counts of answers, references and matches."""
+    """Compute chrF from n-gram counts.
+
+    For each order, `counts` contains the counts in answers, in references and of
+    matches.
+    """
     precision: Any = 0.0
     recall: Any = 0.0
     n_orders: Any = 0.0
@@ -226,13 +230,15 @@ class ChrfCI(_NGramsCI, measure="chrf", undefined_by="no characters"):
     .. math:: 100 \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
     where P and R are the precision and recall of character n-grams in the corpus,
-    averaged over the orders one to six. The estimate equals ``sacrebleu.corpus_chrf``;
-    sacrebleu must be installed. An item may have a tuple of references.
+    averaged over the orders n from one to six. The estimate equals
+    ``sacrebleu.corpus_chrf``; sacrebleu must be installed. An item may have several
+    references, as a tuple.
 
     Parameters
     ----------
     word_order : int, default=0
-        Maximum order of word n-grams that also count; 2 for chrF++.
+        Maximum order of the word n-grams that are used in addition to character
+        n-grams. By default there are no word n-grams; chrF++ uses 2.
     beta : float, default=2
         Weight of recall relative to precision.
 

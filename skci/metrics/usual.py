@@ -1,4 +1,4 @@
-"""Default metrics for a kind of data, used if no metrics are passed."""
+"""Default metrics for each kind of data, used if no metrics are passed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Report = TypeVar("_Report", bound=Callable[..., Any])
 
 
 class Scores(NamedTuple):
-    """Kinds of scores that all models have."""
+    """Scores that are available for all models."""
 
     any: bool = False
     """Whether the models have scores."""
@@ -27,19 +27,19 @@ class Scores(NamedTuple):
 
 
 class UsualMetrics(NamedTuple):
-    """Default metrics, and the kind of data for which they are usual."""
+    """Default metrics, and a description of the data for which they are used."""
 
     metrics: list[str]
     kind: str
 
     def title(self, report: Any) -> Any:
-        """Return the report with a header that names the kind of data."""
+        """Return the report with a header that describes the kind of data."""
         usual = f"the usual metrics for {self.kind}"
         return report._with(report._joint, _kind=usual)
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a function like `joint_report` to choose metrics if none is passed."""
+    """Decorate a report function so that it chooses metrics if none are passed."""
 
     @wraps(report)
     def with_usual_metrics(
@@ -62,7 +62,7 @@ def usual_where_not_given(report: _Report) -> _Report:
 def usual_metrics_of_columns(
     columns: Mapping[str, Any], data: Any = None, pos_label: Any = None
 ) -> UsualMetrics:
-    """Choose metrics from the truth, predictions, scores and queries."""
+    """Choose metrics from arrays, or from the named columns of `data`."""
     if hasattr(data, "read_next_batch"):
         raise ValueError(
             "metrics must be given if data is a reader of batches, which is read once, "
@@ -81,7 +81,7 @@ def usual_metrics_of_columns(
 def usual_metrics_of(
     estimators: Iterable[tuple[str, Any]], y: Any, pos_label: Any, query: Any
 ) -> UsualMetrics:
-    """Choose metrics from the truth and the methods of estimators."""
+    """Choose metrics from the truth and from the methods of the estimators."""
     models = [model for _, model in estimators]
     if any(map(is_regressor, models)) and query is None and _names_of_fields(y) is None:
         return _OF_NUMBERS
@@ -102,7 +102,7 @@ def usual_metrics(
     scores: Scores,
     pos_label: Any = None,
 ) -> UsualMetrics:
-    """Choose metrics from the kinds of the truth and the predictions."""
+    """Choose metrics from the truth, the predictions and the available scores."""
     if isinstance(y_true, Mapping):
         raise ValueError(
             f"metrics must be given if y_true is a mapping by metric, got {[*y_true]}"
@@ -150,12 +150,12 @@ _OF_NUMBERS = UsualMetrics(
 
 
 def _names_of_fields(y_true: Any) -> Any:
-    """Names of the fields of a structured array, such as event and time, or None."""
+    """Return the field names of a structured array of events and times, or None."""
     return getattr(getattr(y_true, "dtype", None), "names", None)
 
 
 def _are_event_and_time(y_true: Any) -> bool:
-    """Whether one of two columns contains events (0 or 1) and the other has times."""
+    """Whether one of two columns contains events (0 or 1) and the other one times."""
     columns = np.asarray(y_true).T
     if columns.ndim != 2 or len(columns) != 2:
         return False
@@ -164,20 +164,20 @@ def _are_event_and_time(y_true: Any) -> bool:
 
 
 def _distinct(values: Any) -> list[Any]:
-    """Distinct values, without missing values."""
+    """Return the distinct values without missing values."""
     listed = np.asarray(values).ravel().tolist()
     return [value for value in {*listed} if value is not None and value == value]
 
 
 def _type_of(values: Any) -> str:
-    """scikit-learn's type of labels or numbers, without missing values."""
+    """Return the type of labels or numbers by scikit-learn's `type_of_target`."""
     is_matrix = np.ndim(values) > 1
     target: str = type_of_target(values if is_matrix else _distinct(values), "y_true")
     return target
 
 
 def _arrays(values: Any) -> list[Any]:
-    """Predictions of each model in each run."""
+    """Return the predictions of all models, as one list of arrays."""
     if values is None:
         return []
     if isinstance(values, Runs):

@@ -2,8 +2,8 @@
 
 :func:`trec` reads relevance judgements and runs of search systems. :func:`coco` reads
 objects and detections, and :func:`transcripts` reads references and hypotheses of
-speech recognition. Each function accepts paths, which may end in ``.gz``, or open
-files. Several models are passed as a mapping by name.
+speech recognition. Each function accepts open files, or paths, which may end in
+``.gz``. The files of several models are passed as a mapping of model names to files.
 """
 
 from skci.readers.detection import coco

@@ -1,4 +1,4 @@
-"""Detections and true objects in the format of COCO.
+"""Detected boxes and true objects in the format of COCO.
 
 References
 ----------
@@ -33,14 +33,17 @@ _AREAS = {
     "medium": (32**2, 96**2),
     "large": (96**2, 1e10),
 }
-_MAX_DETECTIONS = 1, 10, 100  # maximum numbers of detections of a class in an image
+_MAX_DETECTIONS = 1, 10, 100  # maximum number of detections of a class in an image
 
 
-def coco(annotations: Any, detections: Any) -> dict[str, Any]:
+def coco(
+    annotations: Any, detections: Any, *, by_class: bool = False
+) -> dict[str, Any]:
     """Read objects and detected boxes in COCO's format, for COCO's twelve metrics.
 
-    The result contains the arguments of :func:`skci.joint_report`, which reports AP and
-    AR like ``COCOeval`` of pycocotools, with intervals by image.
+    The result contains the arguments of :func:`skci.joint_report`, which then reports
+    AP and AR as ``COCOeval`` of pycocotools does. Images are the independent units of
+    the intervals.
 
     Parameters
     ----------
@@ -48,20 +51,25 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
         JSON with "images", "categories" and "annotations". Each annotation is an object
         with "image_id", "category_id", "bbox", "area" and optionally "iscrowd".
     detections : path, open file, or list or mapping of these
-        JSON arrays of detections with "image_id", "category_id", "bbox" and "score". A
-        mapping names the detectors; otherwise they are named after their files. Values
-        of a mapping may also be lists of detections.
+        JSON arrays of detections. Each detection is an object with "image_id",
+        "category_id", "bbox" and "score". A mapping of names to files names the
+        detectors; its values may also be lists of detections. Otherwise the detectors
+        are named after their files.
+    by_class : bool, default=False
+        Whether to add the AP of each class with objects, such as ``"AP of car"``, by
+        the "name" of the category, or by its "id" if it has no name.
 
     Returns
     -------
     dict
-        ``y_true``, the IDs of the images; ``y_pred``, the matches of each detector in
-        each image; and ``metrics``, for areas that contain objects.
+        ``y_true`` contains the IDs of the images, ``y_pred`` the matches of each
+        detector in each image, and ``metrics`` the metrics of COCO. Metrics of a range
+        of areas without objects are left out.
 
     Raises
     ------
     ValueError
-        If a field is missing, or a detection belongs to no image of the annotations.
+        If a field is missing, or if the image of a detection is not in the annotations.
 
     Notes
     -----
@@ -69,13 +77,13 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
     over the recalls 0, .01, ..., 1, over classes, and over overlaps (IoU) of .50, .55,
     ..., .95. ``"AP50"`` and ``"AP75"`` use a single overlap. ``"AP small"``,
     ``"AP medium"`` and ``"AP large"`` use objects of a range of areas. ``"AR@1"``,
-    ``"AR@10"`` and ``"AR@100"`` are the largest recall with at most 1, 10 or 100
-    detections in an image. ``"AR small"``, ``"AR medium"`` and ``"AR large"`` are the
-    recall for a range of areas. Detections are matched in order of their scores; crowds
-    and objects of other areas are ignored.
+    ``"AR@10"`` and ``"AR@100"`` are the recall with at most 1, 10 or 100 detections in
+    an image. ``"AR small"``, ``"AR medium"`` and ``"AR large"`` are the recall for
+    objects of a range of areas. Detections are matched in descending order of their
+    scores. Crowds, and objects outside the range of areas, are ignored.
 
-    The influence of an image on AP is approximated by its influence on the interpolated
-    precision averaged over objects instead of 101 recalls.
+    AP is a mean over 101 recalls. The influence value of an image is computed for a
+    mean over objects, which approximates AP.
 
     Examples
     --------
@@ -103,21 +111,28 @@ def coco(annotations: Any, detections: Any) -> dict[str, Any]:
             _Class.of(objects[x["id"]], matched_boxes[x["id"]], len(images))
             for x in categories
         ]
-    n_objects = sum(evaluation.objects.sum(axis=0) for evaluation in evaluations[name])
+    n_objects = np.array([x.objects.sum(axis=0) for x in evaluations[name]])
+    classes = {
+        str(x.get("name", x["id"])): k
+        for k, x in enumerate(categories)
+        if by_class and n_objects[k, 0]
+    }
+    areas = [x for x, n in zip(_AREAS, n_objects.sum(axis=0), strict=True) if n][1:]
     return {
         "y_true": images,
         "y_pred": {
             name: [_Image(classes, k) for k in range(len(images))]
             for name, classes in evaluations.items()
         },
-        "metrics": _metrics(
-            [x for x, n in zip(_AREAS, n_objects, strict=True) if n][1:]
-        ),
+        "metrics": _metrics(areas, classes),
     }
 
 
 def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
-    """Name for messages, and content of a JSON file; parsed content is unchanged."""
+    """Return the content of a JSON file, and a name of the file for messages.
+
+    Content that is already parsed is returned unchanged.
+    """
     if isinstance(source, Mapping | list):
         return parameter, source
     with opened(source, parameter) as (place, file):
@@ -128,7 +143,7 @@ def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
 
 
 def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
-    """Return a member that contains records, and check the fields of the records."""
+    """Return the records in the member `name` of an object, and check their fields."""
     records = parent.get(name) if isinstance(parent, Mapping) else None
     if not isinstance(records, list):
         raise ValueError(f"{place}: must have an array of {name}, as in COCO's format")
@@ -145,7 +160,7 @@ _Boxes = Mapping[int, list[dict[str, Any]]]
 def _by_class(
     place: str, parent: Any, name: str, value: str, images: Sequence[Any]
 ) -> Mapping[Any, _Boxes]:
-    """Records of boxes by category and image index."""
+    """Return records of boxes by category and by image index."""
     positions = {image: k for k, image in enumerate(images)}
     boxes: Any = defaultdict(lambda: defaultdict(list))
     fields = "image_id", "category_id", "bbox", value
@@ -163,27 +178,30 @@ def _by_class(
 
 
 class _Class(NamedTuple):
-    """Detections of a class in descending order of scores, and its objects."""
+    """Detections and objects of a class.
+
+    The detections are in descending order of their scores.
+    """
 
     image: Array
     """Image index of each detection, (detections,)."""
     rank: Array
-    """Number of detections with larger scores in the image."""
+    """Number of detections in the same image with larger scores."""
     hits: Array
-    """Whether a detection matches an object, (detections, areas, overlaps)."""
+    """Mask of detections that match an object, (detections, areas, overlaps)."""
     counts: Array
-    """Whether a detection counts; others are ignored."""
+    """Mask of detections that are not ignored, (detections, areas, overlaps)."""
     objects: Array
-    """Number of objects that count, (images, areas)."""
+    """Number of objects that are not ignored, (images, areas)."""
 
     def at(self, area: int, overlap: int) -> _Class:
-        """Return the arrays for an area and an overlap, (detections,) and (images,)."""
+        """Return the masks and object counts for one range of areas and one overlap."""
         hits, counts = (array[:, area, overlap] for array in (self.hits, self.counts))
         return _Class(self.image, self.rank, hits, counts, self.objects[:, area])
 
     @classmethod
     def of(cls, objects: _Boxes, detections: _Boxes, n_images: int) -> _Class:
-        """Match the detections of each image."""
+        """Match detections and objects in each image."""
         n_objects = np.zeros((n_images, len(_AREAS)))
         nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
         parts: list[Any] = [([], [], [], nothing, nothing)]
@@ -202,10 +220,12 @@ class _Class(NamedTuple):
 def _match(
     objects: Sequence[dict[str, Any]], detections: Sequence[dict[str, Any]]
 ) -> tuple[Array, Array, Array]:
-    """Match detections of an image in order, each with the best overlapping object.
+    """Match the detections of an image with its objects.
 
-    Returns masks of detections that match and that count, (detections, areas,
-    overlaps), and the number of objects that count, (areas,).
+    Detections are matched in the given order, each with the object of largest overlap.
+    Two masks of detections are returned, (detections, areas, overlaps): detections that
+    match an object, and detections that are not ignored. The last array is the number
+    of objects that are not ignored, (areas,).
     """
     lowest, highest = np.array([*_AREAS.values()]).T
     boxes, object_boxes = (
@@ -225,8 +245,8 @@ def _match(
     free = np.ones((len(_AREAS), len(_OVERLAPS), len(objects)), dtype=bool)
     minimum = np.minimum(_OVERLAPS, 1 - 1e-10)[:, np.newaxis]
     for k in range(len(detections) if objects else 0):
-        # The last object with the largest overlap matches. Ignored objects match only
-        # if no other object does.
+        # Among objects with equal overlap, the last object matches. An ignored object
+        # matches only if no other object matches.
         fits = free & (overlaps[k] >= minimum)
         merit = np.where(fits, overlaps[k] + 2 * ~ignored, -1)
         best = len(objects) - 1 - merit[..., ::-1].argmax(axis=-1)
@@ -239,9 +259,9 @@ def _match(
 
 
 def _overlaps(boxes: Array, objects: Array, is_crowd: Array) -> Array:
-    """Intersection over union of boxes and objects.
+    """Return the intersection over union of each box and each object.
 
-    For crowds, the intersection is divided by the area of the box.
+    For a crowd, the intersection is divided by the area of the box instead.
     """
     first, second = boxes[:, np.newaxis], objects[np.newaxis]
     corners = np.minimum(*(x[..., :2] + x[..., 2:] for x in (first, second)))
@@ -262,14 +282,14 @@ def _overlaps(boxes: Array, objects: Array, is_crowd: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Image:
-    """An image, with the matches of a detector."""
+    """An image, with the detections of a model."""
 
     classes: Sequence[_Class] = field(repr=False)
     position: int
 
 
-def _metrics(areas: Sequence[str]) -> list[MetricCI]:
-    """Metrics for areas that contain objects."""
+def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]:
+    """Return COCO's metrics, including those of `areas` and the AP of `classes`."""
     all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
         "AP": (_average_precision, "all", all_overlaps),
@@ -282,23 +302,27 @@ def _metrics(areas: Sequence[str]) -> list[MetricCI]:
         },
         **{f"AR {area}": (_recall, area, all_overlaps) for area in areas},
     }
+    functions = {name: partial(_mean, *curve) for name, curve in curves.items()} | {
+        f"AP of {name}": partial(_mean, *curves["AP"], chosen=slice(k, k + 1))
+        for name, k in classes.items()
+    }
     options: dict[str, Any] = {"bounds": (0.0, 1.0), "reads": "items"}
     return [
-        _MeanOfCurvesCI(partial(_mean, *curve), name=name, **options)
-        for name, curve in curves.items()
+        _MeanOfCurvesCI(function, name=name, **options)
+        for name, function in functions.items()
     ]
 
 
 class _MeanOfCurvesCI(CustomInfluenceCI):
-    """A mean over classes and overlaps, with intervals on the logit scale."""
+    """Mean of a measure over classes and overlaps, with logit intervals."""
 
     @property
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, reads="", automatic=("logit",))
 
     def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
-        # The check of the scale removes images and is skipped, because rare classes
-        # could lose all objects.
+        # The scale of the influence values is not checked: the check leaves out images,
+        # and rare classes could lose all objects.
         weights = binding.sample.rows.counts[binding.within]
         images = binding.columns(self.reads)[1][binding.within]
         functional = FixedValueFunctional(self.g(images, weights), weights)
@@ -311,9 +335,13 @@ def _mean(
     overlaps: Sequence[int],
     images: Sequence[_Image],
     image_weights: Array,
+    chosen: slice = slice(None),
 ) -> tuple[float, Array]:
-    """Mean over overlaps and classes with objects, and influence of each image."""
-    classes, k = images[0].classes, [*_AREAS].index(area)
+    """Return the mean of a measure over classes and overlaps, and influence values.
+
+    The mean is over the chosen classes with objects. Each image has an influence value.
+    """
+    classes, k = images[0].classes[chosen], [*_AREAS].index(area)
     positions = np.array([image.position for image in images])
     weights = np.bincount(positions, image_weights, len(classes[0].objects))
     values_and_slopes = [
@@ -333,7 +361,7 @@ def _mean(
 def _recall(
     matches: _Class, weights: Array, maximum: int = _MAX_DETECTIONS[-1]
 ) -> tuple[float, Array]:
-    """Recall of all detections, and its derivatives in the weights of images."""
+    """Return the recall of a class, and its derivatives in the weights of images."""
     n = weights @ matches.objects
     hits = np.bincount(
         matches.image, matches.hits & (matches.rank < maximum), len(weights)
@@ -343,13 +371,17 @@ def _recall(
 
 
 def _average_precision(matches: _Class, weights: Array) -> tuple[float, Array]:
-    """Precision at 101 recalls, and its derivatives in the weights of images."""
+    """Return the average precision of a class, and its derivatives.
+
+    The derivatives are with respect to the weights of images.
+    """
     n, mass = weights @ matches.objects, weights[matches.image]
     hit_mass, flagged = np.cumsum(mass * matches.hits), np.cumsum(mass * matches.counts)
     precision = np.divide(hit_mass, flagged, out=0 * hit_mass, where=flagged > 0)
     best = np.maximum.accumulate(precision[::-1])[::-1]
     value = np.append(best, 0)[np.searchsorted(hit_mass / n, _RECALLS)].mean()
-    # The best precision at or below a score is reached at the next score in `sources`.
+    # The largest precision at or below a score is reached at the next score in
+    # `sources`.
     sources = np.flatnonzero(precision == best)
     source = sources[np.searchsorted(sources, np.arange(len(best)))]
     share = np.bincount(source, mass * matches.hits, len(best)) / n

@@ -11,7 +11,10 @@ from skci._validation import check_distinct
 
 @contextmanager
 def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
-    """Open a path, or use an open file; also yield a name for messages."""
+    """Yield an open file, and its name for messages.
+
+    `source` is a path or an open file.
+    """
     if hasattr(source, "read"):
         yield str(getattr(source, "name", parameter)), source
         return
@@ -25,14 +28,17 @@ def opened(source: Any, parameter: str) -> Iterator[tuple[str, Any]]:
 
 
 def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of each line of a path or an open file."""
+    """Yield the position and the text of each line of a path or an open file."""
     with opened(source, parameter) as (name, file):
         for number, line in enumerate(file, 1):
             yield f"{name}, line {number}", line.strip()
 
 
 def by_model(sources: Any, parameter: str) -> dict[str, Any]:
-    """Files by model; without a mapping, models are named after their files."""
+    """Return files by model name.
+
+    Files that are not passed as a mapping are named after the file.
+    """
     if isinstance(sources, Mapping | list | tuple) and not sources:
         raise ValueError(
             f"{parameter} must have files of at least one model, got {sources!r}"
@@ -46,7 +52,7 @@ def by_model(sources: Any, parameter: str) -> dict[str, Any]:
 
 
 def _stem(name: Any) -> str:
-    """Name of a file without folder and extensions."""
+    """Return the name of a file without its folder and extensions."""
     if not isinstance(name, str | Path):
         raise ValueError(f"a file without a name must be in a mapping, got {name!r}")
     return Path(str(name).removesuffix(".gz")).stem

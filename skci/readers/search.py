@@ -15,48 +15,48 @@ from skci.readers.files import by_model, read_lines
 
 _QRELS = "query", "iteration", "document", "relevance"
 _RUN = "query", "Q0", "document", "rank", "score", "tag"
-_MAX_NAMES = 6  # queries in a message
+_MAX_NAMES = 6  # maximum number of queries in a message
 
 _Values = Mapping[str, Mapping[str, float]]
-"""Relevance, score or position of each document of each query."""
+"""Relevance, score or position of a document, by query and document."""
 
 
 def trec(qrels: Any, runs: Any) -> dict[str, Any]:
-    r"""Read relevance judgements and runs of TREC, following trec_eval.
+    r"""Read relevance judgements and runs in the formats of TREC.
 
-    The result contains the arguments of :func:`skci.joint_report`, in which all metrics
-    of rankings equal ``trec_eval -c``.
+    The result contains the arguments of :func:`skci.joint_report`. The estimates of
+    ranking metrics then equal ``trec_eval -c``.
 
     Parameters
     ----------
     qrels : path, open file or mapping of str to mapping
-        Relevance judgements. Lines have four columns: query, iteration, document and
-        relevance. A mapping contains the relevance of each document of each query, as
+        Relevance judgements. A file has lines of four columns: query, iteration,
+        document and relevance. A mapping contains relevances by query and document, as
         in pytrec_eval.
     runs : path, open file, or list or mapping of these
-        Runs of some systems. Lines have six columns: query, Q0, document, rank, score
-        and tag. A mapping names the runs; otherwise they are named after their files. A
-        run in a mapping may itself be a mapping with the score of each document of each
-        query.
+        Runs of one or more search systems. A file has lines of six columns: query, Q0,
+        document, rank, score and tag. A mapping of names to files names the runs; its
+        values may also be mappings with scores by query and document. Otherwise the
+        runs are named after their files.
 
     Returns
     -------
     dict
-        ``y_true``, the relevance of each document, -1 if it was not judged;
-        ``y_score``, minus the position of the document in each run, NaN if it was not
-        retrieved; and ``query``. Rows are the documents judged or retrieved for a query
-        with judgements.
+        ``y_true`` contains the relevance of each document, or -1 if the document was
+        not judged. ``y_score`` contains minus the position of the document in each run,
+        or NaN if the document was not retrieved. ``query`` contains the queries. Each
+        row is a document that was judged or retrieved for a query with judgements.
 
     Raises
     ------
     ValueError
-        If a line has other columns, or its document occurs twice for its query. The
-        message names the file and the line.
+        If a line does not have the required columns, or if a document occurs twice for
+        a query. The message names the file and the line.
 
     Warns
     -----
     UserWarning
-        If a run has no documents for a judged query, which then counts as 0.
+        If a run has no documents for a judged query. The value of this query is then 0.
 
     See Also
     --------
@@ -106,7 +106,7 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 
 
 def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _Values:
-    """Read the value of each document of each query from a column."""
+    """Read values by query and document, from the column `value` of a file."""
     if isinstance(source, Mapping):
         return source
     values: dict[str, dict[str, float]] = {}
@@ -134,7 +134,7 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
-    """Negated positions of the documents in a run, for judged queries."""
+    """Return the negated positions of the documents of a run, by judged query."""
     missing = [query for query in judged if not scores.get(query)]
     if len(missing) == len(judged):
         raise ValueError(f"the run {name!r} must have documents of queries of qrels")
@@ -149,7 +149,10 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
 
 
 def _ranked(scores: Mapping[str, float]) -> dict[str, float]:
-    """Negated positions of the documents of a query in the order of trec_eval."""
+    """Return the negated position of each document of a query.
+
+    Documents are sorted as in trec_eval: by descending score, then by descending name.
+    """
     with np.errstate(over="ignore"):
         single = np.array([*scores.values()], dtype=np.float32).tolist()
     order = sorted(zip(single, scores, strict=True), reverse=True)

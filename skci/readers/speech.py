@@ -13,8 +13,8 @@ _LAYOUTS = {
     "trn": r"(?P<text>.*)\((?P<id>[^()]+)\)",
 }
 _AN_ID = r"(?P<id>(?=\S*[\d_-])\S+)\s.*"
-"""First word with a digit, a hyphen or an underscore."""
-_MAX_NAMES = 6  # utterances in a message
+"""Pattern of a line whose first word has a digit, a hyphen or an underscore."""
+_MAX_NAMES = 6  # maximum number of utterances in a message
 
 
 def transcripts(
@@ -33,29 +33,29 @@ def transcripts(
     reference : path or open file
         Reference texts, one for each utterance.
     hypotheses : path, open file, or list or mapping of these
-        Texts of one or several systems. A mapping names the systems; otherwise they are
-        named after their files.
+        Texts of one or more systems. A mapping of names to files names the systems.
+        Otherwise the systems are named after their files.
     layout : {"lines", "kaldi", "trn"}, optional
-        "lines" (the default) for texts in the same order in all files; "kaldi" for
-        texts after the ID of the utterance; "trn" for texts before the ID in
-        parentheses, as in the files of NIST's sclite. If the lines of the reference
-        seem to have IDs, `layout` is required.
+        Layout of the lines. "lines" (the default): each line is a text, in the same
+        order in all files. "kaldi": the ID of the utterance, followed by the text.
+        "trn": the text, followed by the ID in parentheses, as in the files of NIST's
+        sclite. If the lines of the reference seem to have IDs, `layout` is required.
     speaker : callable, optional
         Function that maps the ID of an utterance to its speaker, such as
-        ``lambda utterance: utterance.split("-")[0]``. The utterances of a speaker are
-        then a cluster.
+        ``lambda utterance: utterance.split("-")[0]``. The utterances of each speaker
+        are then a cluster.
 
     Returns
     -------
     dict
-        ``y_true``, the references; ``y_pred``, the texts of each system; and, with
-        `speaker`, ``groups``.
+        ``y_true`` contains the references and ``y_pred`` the texts of each system. If
+        `speaker` is passed, ``groups`` contains the speakers.
 
     Raises
     ------
     ValueError
-        If files have different utterances, or a file has an utterance twice or a line
-        without an ID. The message names the file.
+        If the files have different utterances, if an ID occurs twice in a file, or if a
+        line has no ID. The message names the file.
 
     See Also
     --------
@@ -96,7 +96,7 @@ def transcripts(
 
 
 def _check_no_ids(lines: list[str]) -> None:
-    """Check that lines do not seem to start or end with IDs of utterances."""
+    """Check that the lines do not seem to contain IDs of utterances."""
     for layout, pattern in (("trn", _LAYOUTS["trn"]), ("kaldi", _AN_ID)):
         matches = [re.fullmatch(pattern, line.strip()) for line in lines]
         ids = {match["id"] for match in matches if match}
@@ -108,7 +108,7 @@ def _check_no_ids(lines: list[str]) -> None:
 
 
 def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
-    """Read texts by the ID of the utterance, or by the line number."""
+    """Read texts by the ID of the utterance, or by line number."""
     texts: dict[str, str] = {}
     for number, (place, line) in enumerate(read_lines(source, parameter), 1):
         if layout == "lines":

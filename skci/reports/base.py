@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -26,6 +26,7 @@ from skci.reports.decisions import (
     Requirement,
     RequirementReport,
     Requirements,
+    check_directions,
     read_requirements,
     unknown_subject,
 )
@@ -46,8 +47,15 @@ from skci.reports.rendering import (
     format_level,
 )
 
+References = Callable[[str], Mapping[ParameterLabels, TableParameter]]
+"""Function from "rest" or "overall" to the reference parameter of each subgroup key."""
+
 _ROUNDING = 1e-9  # largest design effect that counts as zero
 _MUCH_WIDER = 2.0  # smallest ratio of widths that the header explains
+_AGREEMENT = (
+    '"agreement" where models agree in all n independent rows or groups, and so in all '
+    "but a share of at most 1 - alpha^(1/n) of the population"
+)
 
 
 class Report(TabularReport[MetricEstimate]):
@@ -61,8 +69,13 @@ class Report(TabularReport[MetricEstimate]):
     _coloured: Sequence[str] = ()
     """Models of the report from which this one was selected."""
 
-    def __init__(self, joint: JointEstimate, **attributes: Any) -> None:
-        self._joint = joint
+    def __init__(
+        self,
+        joint: JointEstimate,
+        references: References | None = None,
+        **attributes: Any,
+    ) -> None:
+        self._joint, self._references = joint, references
         vars(self).update(attributes)
 
     @cached_property
@@ -100,22 +113,28 @@ class Report(TabularReport[MetricEstimate]):
     def _columns(self) -> list[Column]:
         joint = self._joint
         kind = "joint" if joint.simultaneous else "individual"
-        shown = self._interval_columns(f"{kind} interval")
-        columns = self._leading()
-        if self._subgroup_columns:
+        columns, right = self._added_columns()
+        if self._keys[0].subgroup:
             sizes = [parameter.subgroup_size for parameter in joint.parameters]
             counts = () if None in sizes else zip(*sizes, strict=True)
             named = zip(SubgroupSize._fields, counts, strict=False)
             columns += [Column({k: n}, k) for k, n in named if None not in n]
-        columns += [*shown, Column({"standard_error": joint.standard_errors.tolist()})]
+        *others, intervals = self._interval_columns(f"{kind} interval")
+        columns += [*others, intervals._replace(hidden=self._standard_errors)]
         if self._null is None:
             low, high = joint.individual.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
             shows_both = joint.simultaneous and self._style == "interval"
             header = "individual interval" * shows_both
-            columns.append(Column(limits, header, shown[-1].write))
-        columns += self._more()
-        hidden: dict[str, list[Any]] = {}
+            columns.append(Column(limits, header, intervals.write))
+        return [*columns, *right, Column({}, hidden=self._hidden)]
+
+    def _standard_errors(self) -> dict[str, list[float]]:
+        return {"standard_error": self._joint.standard_errors.tolist()}
+
+    def _hidden(self) -> dict[str, list[Any]]:
+        """Values by column that tables omit."""
+        joint, hidden = self._joint, dict[str, list[Any]]()
         if not joint.source.is_simple:
             hidden["design_effect"] = joint.source.design_effects.tolist()
         errors = [parameter.binning_error for parameter in joint.parameters]
@@ -125,7 +144,7 @@ class Report(TabularReport[MetricEstimate]):
             hidden["method"] = [p.method for p in joint.parameters]
         if target := joint.target:
             hidden |= {k: [text] * len(self) for k, text in target._asdict().items()}
-        return [*columns, Column(hidden)]
+        return hidden
 
     def _interval_columns(self, header: str) -> list[Column]:
         numbers = self._joint.estimates, self._limits()
@@ -136,17 +155,14 @@ class Report(TabularReport[MetricEstimate]):
         columns = [column.cells for column in self._interval_columns("interval")]
         return [*map(" ".join, zip(*columns, strict=True))]
 
-    def _leading(self) -> list[Column]:
-        """Table columns to the left of the estimates, the same for all metrics."""
-        return []
+    def _added_columns(self) -> tuple[list[Column], list[Column]]:
+        """Additional columns to the left and to the right of the estimates.
 
-    def _more(self) -> list[Column]:
-        """Additional table columns to the right of the estimates."""
-        return []
+        A wide table has the columns to the left once for all metrics.
+        """
+        return [], []
 
-    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
-        if not wide:
-            return super()._grid()
+    def _wide_grid(self, bold: bool = True) -> Grid:
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
@@ -160,7 +176,7 @@ class Report(TabularReport[MetricEstimate]):
         names = list(zip(*(labels[kind] for kind in kinds), strict=True))
         row = {name: k for k, name in enumerate(dict.fromkeys(names))}
         cells: dict[str, list[str]] = {}
-        columns = [([x.header] * len(self), x.cells) for x in self._leading()]
+        columns = [([x.header] * len(self), x.cells) for x in self._added_columns()[0]]
         columns.append((labels["metric"], self._estimate_cells()))
         for headers, column in columns:
             for header, name, cell in zip(headers, names, column, strict=True):
@@ -364,28 +380,33 @@ class Report(TabularReport[MetricEstimate]):
             # Without a variance between groups, the effective n is unknown.
             effective = sorted(n / effect for n, effect in pairs if effect > _ROUNDING)
             extremes = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
-            parts.append(f"effective n {' to '.join(extremes) or 'unknown'}")
+            span = " to ".join(extremes) or "unknown"
+            parts.append(f"effective n {span}{' over estimates' * (len(extremes) > 1)}")
         if joint.simultaneous:
             # Show no digits beyond the numerical error; the error may be unknown.
             error = np.nan_to_num(joint.critical_value.error, nan=1.0)
             digits = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{digits}f}")
-        parts.append(about["positive"])
-        parts += dict.fromkeys(
-            f"{p.key.metric} of {p.trait.reads}" for p in parameters if p.trait.reads
-        )
-        widening = _widening_by_bounds(joint)
+        reads: dict[str, None] = {}
+        agreement, extended = "", {}
+        for k, parameter in enumerate(parameters):
+            if parameter.trait.reads:
+                reads[f"{parameter.key.metric} of {parameter.trait.reads}"] = None
+            if parameter.interval_method.for_agreement:
+                agreement = _AGREEMENT
+            if (
+                isinstance(parameter, TableParameter)
+                and parameter.allows_for_unseen_bounds
+            ):
+                extended[k] = parameter.with_method("hall")
+        parts += [about["positive"], *reads]
+        widening = _widening_by_bounds(joint, extended) if extended else 1.0
         if widening >= _MUCH_WIDER:
             parts.append(
                 f'up to {widening:.1f} times as wide as with method="hall", to allow '
                 "for values at the bounds that no item has"
             )
-        if any(p.interval_method.for_agreement for p in parameters):
-            parts.append(
-                '"agreement" where models agree in all n independent rows or groups, '
-                "and so in all but a share of at most 1 - alpha^(1/n) of the population"
-            )
-        return ", ".join(filter(None, parts))
+        return ", ".join(filter(None, [*parts, agreement]))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
         """Return a copy with another joint estimate, without cached properties."""
@@ -553,6 +574,7 @@ class Report(TabularReport[MetricEstimate]):
             estimates; ``"new recall >= 0.9"`` for the model "new"; ``"recall: new >=
             old - 0.02"`` or ``"new - old recall >= -0.02"`` for a difference of two
             models. The name of the only metric may be omitted; > and < mean >= and <=.
+            If lower is better, "wer: new <= old + 0.02".
             The values of a mapping are ``(">=", value)`` or ``("<=", value)``.
 
         Returns
@@ -567,8 +589,9 @@ class Report(TabularReport[MetricEstimate]):
         Raises
         ------
         KeyError, ValueError
-            If a metric or model is unknown, or a requirement does not have this form or
-            has a value outside the range of the metric.
+            If a metric or model is unknown, a requirement does not have this form or
+            has a value outside the range of the metric, or "new >= old - 0.02" is on a
+            metric of which lower is better.
 
         See Also
         --------
@@ -597,6 +620,8 @@ class Report(TabularReport[MetricEstimate]):
         <shown: recall of B - A = 0.020 [0.011, 0.036] is at least -0.01>
         """
         required = read_requirements(requirements, self.metrics, self._subjects)
+        parameters = self._joint.parameters
+        check_directions(required, {p.key.title: p.trait for p in parameters})
         judged = self._judged(required)
         verdicts = [requirement.verdict(estimate) for requirement, estimate in judged]
         keys = [estimate._parameter.key for _, estimate in judged]
@@ -645,18 +670,16 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
     return columns
 
 
-def _widening_by_bounds(joint: JointEstimate) -> float:
+def _widening_by_bounds(
+    joint: JointEstimate, extended: Mapping[int, TableParameter]
+) -> float:
     """Largest ratio of the width of a score interval to the width of "hall".
 
-    Score intervals for bounded means allow for values at the bounds that no row has.
-    Both widths use the same critical value; the ratio is 1 without such intervals.
+    Score intervals for bounded means allow for values at the bounds that no row has:
+    `extended` contains these means by position, with method "hall". Both widths use the
+    same critical value.
     """
-    extended = {
-        k: parameter.with_method("hall")
-        for k, parameter in enumerate(joint.parameters)
-        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds
-    }
-    if not (extended and isinstance(joint.source, RowEstimates)):
+    if not isinstance(joint.source, RowEstimates):
         return 1.0
     source = joint.source.with_parameters([*extended.values()])
     hall = replace(joint, source=source)

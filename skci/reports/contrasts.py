@@ -604,7 +604,7 @@ class ContrastReport(ReportWithContrasts):
     def _margin_pvalues(self) -> dict[str, Array]:
         return margin_pvalues(self._joint, self._margins)
 
-    def _more(self) -> list[Column]:
+    def _added_columns(self) -> tuple[list[Column], list[Column]]:
         header = "p-value (step-down)" if self._stepwise else "p-value"
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:
@@ -613,7 +613,7 @@ class ContrastReport(ReportWithContrasts):
                 name = f"pvalue_{claim.replace(' ', '_')}"
                 values = {name: pvalues_of_claim.tolist()}
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
-        return columns
+        return [], columns
 
     def _title(self) -> str:
         title, margins = super()._title(), self._margin

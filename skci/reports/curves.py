@@ -17,7 +17,7 @@ from skci.inference.parameter import ParameterLabels
 from skci.inference.pvalues import pvalues
 from skci.inference.ranking import best_first
 from skci.reports.base import Report
-from skci.reports.decisions import RequirementReport, Requirements
+from skci.reports.decisions import RequirementReport, Requirements, finding_on_best
 from skci.reports.displays import QUANTILES, ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
@@ -60,17 +60,15 @@ class ClassificationReport(Report):
         """Number, or total weight, of the true rows of each class."""
         return dict(self._support)
 
-    def _more(self) -> list[Column]:
+    def _added_columns(self) -> tuple[list[Column], list[Column]]:
         support = [self._support[name] for name in self._labels["class"]]
-        return [Column({"support": support})]
+        return [], [Column({"support": support})]
 
     def _drawing(self) -> dict[str, Any]:
         drawing = super()._drawing()
         return drawing | {"metrics": list(map(_column, drawing["metrics"]))}
 
-    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
-        if wide:
-            return super()._grid(wide, bold)
+    def _grid(self) -> Grid:
         cells = {column: dict.fromkeys(self._support, "") for column in COLUMNS}
         for (name, metric), cell in zip(self, self._estimate_cells(), strict=True):
             cells[_column(metric)][name] = cell
@@ -205,20 +203,14 @@ class CalibrationReport(Report):
         none = "No bin is shown to be miscalibrated."
         return Findings(findings or [none], self._joint.simultaneous)
 
-    def _leading(self) -> list[Column]:
-        digits = decimals(self._limits())
-        mean = partial(format_number, digits=digits)
+    def _added_columns(self) -> tuple[list[Column], list[Column]]:
+        means = {"mean_predicted": self._mean_predicted.tolist()}
+        mean = partial(format_number, digits=decimals(self._limits()))
+        pvalues = {"pvalue": self._pvalues.tolist()}
         return [
             Column({"n_rows": self._n_rows.tolist()}, "rows"),
-            Column(
-                {"mean_predicted": self._mean_predicted.tolist()},
-                "mean prediction",
-                mean,
-            ),
-        ]
-
-    def _more(self) -> list[Column]:
-        return [Column({"pvalue": self._pvalues.tolist()}, "p-value", format_pvalue)]
+            Column(means, "mean prediction", mean),
+        ], [Column(pvalues, "p-value", format_pvalue)]
 
     def _display(self, **options: Any) -> ConfidenceBandDisplay:
         return self._bands(
@@ -316,7 +308,7 @@ class ThresholdReport(JointReport):
     def __str__(self) -> str:
         """Table with one row per point if there are several curves."""
         if self._is_curve and len({*self._models}) > 1:
-            return str(self._grid(wide=True, bold=False))
+            return self._wide_grid(bold=False).to_text()
         return super().__str__()
 
     __repr__ = __str__
@@ -390,6 +382,14 @@ class ThresholdReport(JointReport):
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
         )
+
+    def _part(self) -> Part:
+        """Section of the HTML page; curves of models are compared by their means."""
+        models = list(dict.fromkeys(self._models))
+        if not self._is_curve or len(models) < 2:
+            return super()._part()
+        panel, leaders = "mean over the curve", self._leaders(self.metrics)
+        return Part(self, [finding_on_best(panel, models, leaders[:1], leaders)])
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the metrics are shown to meet requirements.

@@ -16,6 +16,7 @@ from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
 from skci._validation import check_integer, check_valid_name, first_names, join_names
 from skci.inference.parameter import ParameterLabels
+from skci.measures.traits import MeasureProperties
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe
 from skci.reports.page import Part
@@ -56,6 +57,8 @@ class Requirement(NamedTuple):
     metric: str
     sign: str
     value: float
+    sides: tuple[str, str] | None = None
+    """Left and right of the sign in a comparison such as "new >= old - 0.02"."""
 
     def applies_to(self, key: ParameterLabels) -> bool:
         """Whether the requirement applies to the parameter with this key."""
@@ -213,23 +216,45 @@ def check_requirements(
     required: list[Any] = []
     if isinstance(requirements, Mapping):
         required = [*requirements.items()]
+        for subject, requirement in required:
+            if not (
+                isinstance(requirement, tuple | list)
+                and len(requirement) == 2
+                and requirement[0] in SIGNS
+            ):
+                raise ValueError(
+                    f"requirements[{subject!r}] must be ('>=', value) or ('<=', "
+                    f"value), got {requirement!r}"
+                )
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
         if all(isinstance(text, str) for text in texts):
             required = [x for text in texts for x in _parse(text, metrics)]
     if not required:
         raise ValueError(f"requirements must be {_ACCEPTED}; got {requirements!r}")
-    for subject, requirement in required:
-        if not (
-            isinstance(requirement, tuple | list)
-            and len(requirement) == 2
-            and requirement[0] in SIGNS
-        ):
-            raise ValueError(
-                f"requirements[{subject!r}] must be ('>=', value) or ('<=', value), "
-                f"got {requirement!r}"
-            )
     return required
+
+
+def check_directions(
+    required: Sequence[Requirement], traits: Mapping[str, MeasureProperties]
+) -> None:
+    """Check that comparisons require a better left side, or the opposite as well."""
+    signs = {(x.name, x.metric, x.sign) for x in required}
+    for name, metric, sign, value, sides in required:
+        trait = traits[metric]
+        better, worse = SIGNS[:: trait.sign]
+        if sides and trait.has_better and (name, metric, better) not in signs:
+            left, right = sides
+            written, instead = (
+                f"{left} {sign} {right}" + f" {'-+'[x > 0]} {abs(x):g}" * bool(x)
+                for sign, x in ((worse, value), (better, -value))
+            )
+            direction = "higher" if trait.greater_is_better else "lower"
+            raise ValueError(
+                f"{direction} {metric} is better, so requirements must not contain "
+                f"{written!r}, which a worse model meets; write {instead!r} (--fail-if "
+                "has the opposite sign)"
+            )
 
 
 def read_requirements(
@@ -264,9 +289,9 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     )
 
 
-def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, float]]]:
+def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[Any, ...]]]:
     """Parse requirements such as "recall >= 0.9 and precision >= 0.5"."""
-    requirements = []
+    requirements: list[tuple[str, tuple[Any, ...]]] = []
     for part in _AND.split(text):
         left, sign, right = split_comparison(part) or ("", "", "")
         other, value = _other_and_number(right)
@@ -275,7 +300,8 @@ def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[str, floa
             context = "" if part == text else f" in {text!r}"
             raise ValueError(f"requirements must be {_ACCEPTED}; got {part!r}{context}")
         subject = _subject([left, other] if other else [left], metrics)
-        requirements.append((subject, (f"{sign[0]}=", value)))
+        sides = (left, other) if other else None
+        requirements.append((subject, (f"{sign[0]}=", value, sides)))
     return requirements
 
 
@@ -310,6 +336,10 @@ def split_comparison(text: str) -> tuple[str, str, str] | None:
 
 
 _MAX_NAMED = 6  # models in a sentence
+_ALL_PAIRS = (
+    "Ranks compare all pairs of models, so that more models can have rank 1 than are "
+    "found above, where each model is compared with the best other model alone."
+)
 _GAIN = "better than the best other by"
 
 
@@ -377,7 +407,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     contains the best model, and simultaneously every interval covers its model minus
     the best of the other models, on all `n_metrics` metrics. There are fewer
     comparisons than pairwise differences, so `models` may exclude a model that no
-    pairwise difference shows to be worse. Returned by :meth:`JointReport.best`.
+    pairwise difference shows to be worse. Returned by :meth:`JointReport.best`. Rows
+    are sorted by the estimate, the best model first.
 
     Parameters
     ----------
@@ -458,6 +489,12 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         )
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
+    def _finding(self, panel: str) -> str:
+        """Sentence on the best models and the models shown to be worse."""
+        best = self.estimates == self.estimates[0]
+        leaders = list(itertools.compress(self._rows, best))
+        return finding_on_best(panel, self._rows, leaders, self.models)
+
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the differences from the best of the other models, the best model first.
 
@@ -472,10 +509,6 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
             Display with the axes and the figure.
         """
         return BestReports({self.metric: self}).plot(**kwargs)
-
-    @property
-    def _best_first(self) -> list[int]:
-        return np.argsort(-self._gains, kind="stable").tolist()
 
     @property
     def _gains(self) -> Array:
@@ -494,6 +527,29 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
             *estimate_columns(self.estimates, self.intervals, self.metric, interval, 0),
             Column(may_be_best, "may be best", lambda yes: "yes" if yes else "no"),
         ]
+
+
+def finding_on_best(
+    panel: str, models: Sequence[str], leaders: Collection[str], first: Collection[str]
+) -> str:
+    """Sentence on the best models of a panel and the models shown to be worse.
+
+    The best estimates belong to the `leaders`, and `first` may be the best.
+    """
+    candidates = [model for model in first if model not in leaders]
+    worse = [model for model in models if model not in first]
+    worse = worse if len(worse) <= _MAX_NAMED else [f"{len(worse)} others"]
+    groups = {
+        "best" if len(first) == 1 else "best estimate": leaders,
+        "may also be best" if leaders else "may be best": candidates,
+        "shown to be worse": worse,
+    }
+    parts = [
+        f"{label}: {join_names(first_names([*names], _MAX_NAMED))}"
+        for label, names in groups.items()
+        if names
+    ]
+    return f"{panel}: {'; '.join(parts)}."
 
 
 class BestReports(HintedAttributes, dict[str, BestReport]):
@@ -689,23 +745,10 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _best_on(self, panel: str) -> str:
         """Sentence on the best models of a panel and the models shown to be worse."""
-        rows, first = self.panels, self.top(1, panel)
-        models = {self.models[k]: k for k, name in enumerate(rows) if name == panel}
-        leaders = [model for model, k in models.items() if self.estimates[k] == 1]
-        candidates = [model for model in first if model not in leaders]
-        worse = [model for model in models if model not in first]
-        worse = worse if len(worse) <= _MAX_NAMED else [f"{len(worse)} others"]
-        groups = {
-            "best" if len(first) == 1 else "best estimate": leaders,
-            "may also be best" if leaders else "may be best": candidates,
-            "shown to be worse": worse,
-        }
-        parts = [
-            f"{label}: {join_names(first_names(names, _MAX_NAMED))}"
-            for label, names in groups.items()
-            if names
-        ]
-        return f"{panel}: {'; '.join(parts)}."
+        rows = [k for k, name in enumerate(self.panels) if name == panel]
+        models = [self.models[k] for k in rows]
+        leaders = [self.models[k] for k in rows if self.estimates[k] == 1]
+        return finding_on_best(panel, models, leaders, self.top(1, panel))
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, with one panel per metric.
@@ -724,8 +767,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """Section of the HTML page with the ranks."""
-        best = map(self._best_on, dict.fromkeys(self.panels))
-        return Part(self, Findings(best, self.simultaneous))
+        return Part(self, [_ALL_PAIRS], is_leading=False)
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(

@@ -85,6 +85,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     axes_: ClassVar[Any]
     figure_: ClassVar[Any]
 
+    _other_attributes: ClassVar = {
+        "figure_, as in .figure_.savefig(...)": "fig figure savefig",
+        "axes_": "ax axes",
+    }
     _legend_columns: ClassVar = 1
     """Columns of the legend of a single panel."""
     _is_rows: ClassVar = False

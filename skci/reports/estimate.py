@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from numbers import Real
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -482,22 +483,27 @@ def describe(
     if error and math.isfinite(error):  # rounded up
         unit = 10.0 ** math.floor(math.log10(error))
         error = math.ceil(error / unit) * unit
-    metrics: dict[Any, dict[str, None]] = {}
-    for parameter in parameters:
-        for part in parameter.components or (parameter,):
-            if part.pos_label is not None:
-                metrics.setdefault(part.pos_label, {})[part.key.metric] = None
-    positive = [
-        f"positive label {label}" + f" of {join_names([*named])}" * (len(metrics) > 1)
-        for label, named in metrics.items()
-    ]
     return {
         "methods": "; ".join([methods, *limits]),
         "target": f"of {', '.join(filter(None, joint.target))}" if joint.target else "",
         "size": size,
         "binning": f"binning error at most {error:.0e}" if error else "",
-        "positive": ", ".join(positive),
+        "positive": positive_labels(parameters),
     }
+
+
+def positive_labels(parameters: Sequence[Parameter]) -> str:
+    """Text that names the positive labels of parameters, if they have any to show."""
+    metrics: dict[Any, dict[str, None]] = {}
+    for parameter in parameters:
+        for part in parameter.components or (parameter,):
+            if part.pos_label is not None:
+                metrics.setdefault(part.pos_label, {})[part.key.metric] = None
+    texts = []
+    for label, named in metrics.items():
+        of_metrics = f" of {join_names([*named])}" if len(metrics) > 1 else ""
+        texts.append(f"positive label {label}{of_metrics}")
+    return ", ".join(texts)
 
 
 class _Cause(NamedTuple):
@@ -556,7 +562,7 @@ def describe_warnings(
 def _causes_of_undefined(
     joint: JointEstimate, new: Sequence[Parameter] = ()
 ) -> _Causes:
-    clipped: set[Any] = {p.clipped for p in joint.parameters} - {None}
+    clipped: set[Any] = {*map(attrgetter("clipped"), joint.parameters)} - {None}
     for k, parameter in enumerate(joint.parameters):
         if parameter.clipped:
             worst = max(clipped, key=lambda clipping: clipping.share)
@@ -591,14 +597,17 @@ def _causes_of_undefined(
 
 def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Causes:
     for k in positions:
-        parameter = joint.parameters[k]
-        if joint.is_degenerate(k):
-            consequence = "the interval is the whole range"
-            if joint.usable[k]:
-                consequence = "the interval depends on the blurring alone"
+        parameter, is_usable = joint.parameters[k], joint.usable[k]
+        method, consequence = parameter.interval_method, ""
+        if not is_usable:
+            consequence = "the interval is the whole range" * parameter.defined
+        elif method.blurs and not parameter.is_on_boundary:
+            alone = not joint.source.has_variance(k)
+            consequence = "the interval depends on the blurring alone" * alone
+        if consequence:
             yield _zero_variance(joint, k, consequence), k
         # An interval over the whole range is never too narrow.
-        if joint.usable[k] or parameter.interval_method.for_agreement:
+        if is_usable or method.for_agreement:
             for reason in joint.source.small_sample_reasons(k):
                 yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import comb
+from operator import itemgetter
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -20,8 +21,7 @@ from skci._validation import (
 )
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
-from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Contrast, ParameterLabels, TableParameter
+from skci.inference.parameter import Contrast, ParameterLabels
 from skci.inference.planning import check_margin, rows_for_width
 from skci.inference.ranking import (
     best_first,
@@ -40,7 +40,7 @@ from skci.reports.contrasts import (
 from skci.reports.decisions import BestReport, BestReports, RankReport, Requirement
 from skci.reports.estimate import (
     MetricEstimate,
-    describe,
+    positive_labels,
     warn_of_intervals,
     warn_of_undefined,
 )
@@ -53,9 +53,6 @@ _STEP_DOWN = (
     "both are right at the confidence level."
 )
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
-References = Callable[[str], Mapping[ParameterLabels, TableParameter]]
-"""Function from "rest" or "overall" to the reference parameter of each subgroup key."""
-
 _MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
 _MAX_CONTRASTS_GIVEN = 1 << 14  # user-supplied estimates; covariance of 2 GiB
 _SHARPER = dict.fromkeys(
@@ -87,21 +84,11 @@ class JointReport(ReportWithContrasts):
 
     _other_attributes: ClassVar = {"differences()": "compare comparisons pairwise"}
 
-    _references: References | None
-
     _of_pairs: ClassVar = "", ""
     """Additional condition on compared estimates, and a remedy, used in an error."""
 
     _compares_models: ClassVar = True
     """Whether the HTML page shows ranks and differences of the models."""
-
-    def __init__(
-        self,
-        joint: JointEstimate,
-        references: References | None = None,
-        **attributes: Any,
-    ) -> None:
-        super().__init__(joint, _references=references, **attributes)
 
     @property
     def models(self) -> list[str]:
@@ -390,12 +377,12 @@ class JointReport(ReportWithContrasts):
     ) -> list[list[int]]:
         """Positions of the estimates that differ only in `factor`, by metric."""
         metrics = self.metrics if metrics is None else metrics
-        blocks: dict[ParameterLabels, list[int]] = {}
+        blocks: dict[tuple[int, ParameterLabels], list[int]] = {}
         for k, key in enumerate(self._keys):
             if key.metric in metrics:
-                blocks.setdefault(key.without(factor), []).append(k)
-        order = sorted(blocks, key=lambda key: metrics.index(key.metric))
-        return [blocks[key] for key in order]
+                shared = metrics.index(key.metric), key.without(factor)
+                blocks.setdefault(shared, []).append(k)
+        return [*map(blocks.__getitem__, sorted(blocks, key=itemgetter(0)))]
 
     def _names(self, positions: Sequence[int]) -> list[str]:
         return [self._keys[k].name for k in positions]
@@ -541,7 +528,7 @@ class JointReport(ReportWithContrasts):
         >>> report = joint_report(y, models, metrics=["accuracy"], method="score")
         >>> best = report.best("accuracy")
         >>> best.models
-        ['A', 'C']
+        ['C', 'A']
         >>> best.estimate
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
@@ -577,7 +564,9 @@ class JointReport(ReportWithContrasts):
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
         """Compare with the best on one of `n_metrics` metrics (Bonferroni)."""
         self._check_direction(positions[0])
-        joint, keys = self._joint, [self._keys[k] for k in positions]
+        joint, ordered = self._joint, best_first(self._joint, positions)
+        order = [positions.index(k) for k in ordered]
+        keys = [self._keys[k] for k in ordered]
         level = 1 - (1 - joint.confidence_level) / n_metrics
         level = min(level, _HIGHEST_LEVEL)
         intervals, differences = intervals_to_best(joint.at(level), positions)
@@ -586,9 +575,9 @@ class JointReport(ReportWithContrasts):
         return BestReport(
             metric=keys[0].title,
             names={c: v for c, v in names.items() if c == factor or len({*v}) > 1},
-            estimate=self._entry(best_first(joint, positions)[0]),
-            estimates=joint.estimates[positions],
-            intervals=intervals,
+            estimate=self._entry(ordered[0]),
+            estimates=joint.estimates[ordered],
+            intervals=intervals[order],
             confidence_level=joint.confidence_level,
             greater_is_better=joint.parameters[positions[0]].trait.greater_is_better,
             n_metrics=n_metrics,
@@ -604,7 +593,9 @@ class JointReport(ReportWithContrasts):
             position
             for positions in several
             for position, may_be_best in zip(
-                positions, self._best(positions, number).may_be_best, strict=True
+                best_first(self._joint, positions),
+                self._best(positions, number).may_be_best,
+                strict=True,
             )
             if may_be_best
         ]
@@ -680,8 +671,11 @@ class JointReport(ReportWithContrasts):
         >>> ranks.top(2)
         ['C', 'B']
         """
-        chosen = self._metrics_of_several if metric is None else metric
-        blocks = self._blocks("model", check_names(chosen, self.metrics, "metric"))
+        if metric is None:
+            metrics = self._metrics_of_several
+        else:
+            metrics = check_names(metric, self.metrics, "metric")
+        blocks = self._blocks("model", metrics)
         for positions in blocks:
             self._check_direction(positions[0])
         if max(map(len, blocks)) < 2:
@@ -696,10 +690,10 @@ class JointReport(ReportWithContrasts):
             known_models=self._known_models,
             panels=[key.panel for key in keys],
             estimates=np.concatenate([estimated_ranks(joint, k) for k in blocks]),
-            intervals=np.concatenate(rank_intervals(joint, blocks)),
+            intervals=rank_intervals(joint, blocks),
             confidence_level=self.confidence_level,
             simultaneous=joint.simultaneous,
-            positive_label=describe(joint, joint.parameters)["positive"],
+            positive_label=positive_labels(joint.parameters),
         )
 
     def letters(
@@ -763,14 +757,9 @@ class JointReport(ReportWithContrasts):
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         parts: dict[str, Part] = {}
         ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
+        findings = self._findings_on_best()
         if ranked and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
-            unranked = [metric for metric in self.metrics if metric not in ranked]
-            if unranked and not self._subgroup_columns:
-                named = join_names(unranked)
-                text = f"Not ranked, as neither direction is better: {named}."
-                part = parts["Ranks"]
-                parts["Ranks"] = part._replace(findings=[*part.findings, text])
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
         if 0 < n_pairs <= _MAX_PAIRS and "Differences" not in without:
             compared = self.differences()._part()
@@ -778,8 +767,22 @@ class JointReport(ReportWithContrasts):
                 compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         repeats = parts or "Differences" in without  # the findings
-        estimates = Part(self) if repeats else self._part()
-        return {"Estimates": estimates, **parts}
+        return {"Estimates": Part(self, findings) if repeats else self._part(), **parts}
+
+    def _findings_on_best(self) -> Findings:
+        """Sentences on the models that may be the best, by `best`."""
+        blocks, simultaneous = self._ranked, self._joint.simultaneous
+        number = len(blocks) if simultaneous else 1
+        sentences = [
+            self._best(positions, number)._finding(self._keys[positions[0]].panel)
+            for positions in blocks
+        ]
+        ranked = {self._keys[k[0]].metric for k in blocks}
+        unranked = [metric for metric in self.metrics if metric not in ranked]
+        if ranked and unranked and not self._subgroup_columns:
+            named = join_names(unranked)
+            sentences.append(f"Not ranked, as neither direction is better: {named}.")
+        return Findings(sentences, simultaneous)
 
     def _part(self) -> Part:
         return Part(self, self.findings())

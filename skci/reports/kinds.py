@@ -22,7 +22,7 @@ from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.curves import ThresholdReport
 from skci.reports.displays import ConfidenceBandDisplay
-from skci.reports.joint import JointReport, References
+from skci.reports.joint import JointReport
 
 
 class CrossValidationReport(JointReport):
@@ -520,17 +520,11 @@ class GradesReport(JointReport):
     mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
     """
 
-    def __init__(
-        self, joint: JointEstimate, items: Items, references: References | None = None
-    ) -> None:
-        super().__init__(joint, references)
-        parameters: Any = joint.parameters
-        self._spread = {p.key: Spread.from_items(items, p) for p in parameters}
-        numbers = items.n_samples[items.n_samples > 0]
-        self._samples_per_item = int(numbers.min()), int(numbers.max())
+    _items: Items
 
     def _title(self) -> str:
-        minimum, maximum = self._samples_per_item
+        numbers = self._items.n_samples[self._items.n_samples > 0]
+        minimum, maximum = numbers.min(), numbers.max()
         number = f"{maximum}" if minimum == maximum else f"{minimum} to {maximum}"
         samples = f", {number} samples of each item" if maximum > 1 else ""
         return super()._title() + samples
@@ -556,7 +550,8 @@ class GradesReport(JointReport):
         >>> report.variance_components["grades", "mean"].within
         0.125
         """
-        spreads = [self._spread[key].components for key in self._keys]
+        parameters: Any = self._joint.parameters
+        spreads = [Spread.from_items(self._items, p).components for p in parameters]
         return dict(zip(self, spreads, strict=True))
 
     def sample_size(
@@ -618,8 +613,8 @@ class GradesReport(JointReport):
         widths = by_position(self._joint, half_width, "half_width")
         for k, width in widths.items():
             check_positive_number(width, "half_width")
-            parameter = self._joint.parameters[k]
-            spread = self._spread[parameter.key]
+            parameter: Any = self._joint.parameters[k]
+            spread = Spread.from_items(self._items, parameter)
             planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(

@@ -23,11 +23,14 @@ _MAX_DRAWN = 300  # rows of a picture of intervals
 _MAX_FINDINGS = 12  # findings that are not folded
 _MAX_NAMED = 6  # names in a warning
 _MIN_SCALE = 0.7  # smallest scale of a picture; narrow screens scroll
-_POPULATION = "the population from which the rows were sampled"
+_POPULATION = "the population from which the {} were sampled"
 _CHANCE = (
-    "The intervals account for the random sampling of rows. They do not account for "
+    "The intervals account for the random sampling of {}. They do not account for "
     "wrong labels, for future rows of another kind, or for models that were chosen or "
     "tuned on the same rows."
+)
+_NO_WARNINGS = (
+    "None of these intervals. Warnings about the data are shown when they are read."
 )
 _GIVEN = (
     "The estimates and their covariance were supplied, and are assumed to be right."
@@ -90,8 +93,8 @@ def page(
     numbered = enumerate(progress(parts.items(), "sections", len(parts)))
     sections = {
         **{name: _part(name, part, k) for k, (name, part) in numbered},
-        "What the intervals promise": _paragraphs(_promises(joint, further)),
-        "Warnings": _list(dict.fromkeys(warned)) or _paragraphs(["None."]),
+        "What the intervals promise": _paragraphs(_promises(joint, further, size)),
+        "Warnings": _list(dict.fromkeys(warned)) or _paragraphs([_NO_WARNINGS]),
         "How to reproduce it": _reproduction(reproduction, call),
     }
     return Template(packaged("page.html").rstrip()).substitute(
@@ -107,7 +110,7 @@ def page(
     )
 
 
-def _promises(joint: JointEstimate, further: Sequence[str]) -> list[str]:
+def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[str]:
     """Sentences on the coverage of the intervals, and on its limits."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
@@ -133,9 +136,10 @@ def _promises(joint: JointEstimate, further: Sequence[str]) -> list[str]:
         promises += [f"The intervals are valid {joint.horizon}."]
     if not (joint.is_of_rows or joint.target):
         return [" ".join(promises), _GIVEN]
-    population = joint.target.target if joint.target else _POPULATION
+    units = next((x for x in ("queries", "groups") if x in size), "rows")
+    population = joint.target.target if joint.target else _POPULATION.format(units)
     true_values = f"The true values are those of {population}."
-    return [" ".join(promises), true_values, _CHANCE]
+    return [" ".join(promises), true_values, _CHANCE.format(units)]
 
 
 def join_or_count(names: Iterable[str], kind: str) -> str:

@@ -148,6 +148,8 @@ class Column(NamedTuple):
     header: str = ""
     """Header in a table; empty if the table omits the column."""
     write: Callable[..., str] = str
+    hidden: Callable[[], Mapping[str, Sequence[Any]]] = dict
+    """Function that computes further values, which tables omit."""
 
     @property
     def cells(self) -> list[str]:
@@ -212,8 +214,9 @@ class Grid:
         ]
         if longest is None:
             return [*zip(*columns, strict=True)]
-        names = [shorten(column, longest) for column in columns[: len(self.names)]]
-        header, *rows = zip(*names, *columns[len(names) :], strict=True)
+        for k in range(len(self.names)):
+            columns[k] = shorten(columns[k], longest)
+        header, *rows = zip(*columns, strict=True)
         return [tuple(shorten(header)), *rows]
 
     def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
@@ -292,31 +295,37 @@ class Grid:
         As far as needed, individual intervals are omitted, names are shortened, and
         columns are moved to further tables below.
         """
-        table = self._text(self.columns, _MAX_NAME)
-        if width is not None and not _fits(table, width):
-            table = self._narrow(width)
-        return f"{wrap(printable(self.title), width)}\n\n{table}"
+        title, table = printable(self.title), self._text()
+        if width is not None:
+            title = wrap(title, width)
+            table = table if _fits(table, width) else self._narrow(width)
+        return f"{title}\n\n{table}"
 
     def _narrow(self, width: int) -> str:
         """Text without individual intervals, with short names, or split into tables."""
         hidden = any(header.startswith("joint") for header in self.columns)
         headers = [x for x in self.columns if not (hidden and x.startswith("indiv"))]
         for longest in range(_MAX_NAME, _MIN_NAME - 1, -1):
-            if _fits(table := self._text(headers, longest), width):
+            if _fits(table := self._subset(headers)._text(longest), width):
                 return table
         tables, shown = [""], []
         for header in headers:
             shown.append(header)
-            if not _fits(self._text(shown, _MIN_NAME), width) and tables[-1]:
+            table = self._subset(shown)._text(_MIN_NAME)
+            if not _fits(table, width) and tables[-1]:
                 tables.append("")
                 shown = [header]
-            tables[-1] = self._text(shown, _MIN_NAME)
+                table = self._subset(shown)._text(_MIN_NAME)
+            tables[-1] = table
         return "\n\n".join(tables)
 
-    def _text(self, headers: Iterable[str], longest: int) -> str:
+    def _subset(self, headers: Iterable[str]) -> Grid:
+        """Table with some of the columns after the names."""
+        return replace(self, columns={name: self.columns[name] for name in headers})
+
+    def _text(self, longest: int = _MAX_NAME) -> str:
         """Text of names and columns; names have at most `longest` characters."""
-        columns = {header: self.columns[header] for header in headers}
-        rows = replace(self, columns=columns).rows(longest)
+        rows = self.rows(longest)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
         lines = []
         for row in rows:
@@ -325,9 +334,6 @@ class Grid:
             lines.append("  ".join(padded).rstrip())
         lines.insert(1, "-" * (sum(widths) + 2 * len(widths) - 2))
         return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return self.to_text()
 
 
 def _fits(table: str, width: int) -> bool:
@@ -372,20 +378,17 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         """Values of :meth:`to_frame` by column, including names."""
         data = dict(self._labels)
         for column in self._columns():
-            data |= column.values
+            data |= {**column.values, **column.hidden()}
         return data
 
-    def _grid(self, wide: bool = False, bold: bool = True) -> Grid:
-        """Text cells of the table.
-
-        A wide table has one column per metric, with the best in bold if `bold`.
-        """
-        if wide:
-            raise ValueError(
-                f"wide needs a report with metrics, got {type(self).__name__}"
-            )
+    def _grid(self) -> Grid:
+        """Text cells of the table."""
         cells = {x.header: x.cells for x in self._columns() if x.header}
         return Grid(self._title(), self._labels, cells)
+
+    def _wide_grid(self, bold: bool = True) -> Grid:
+        """Text cells with one column per metric, with the best in bold if `bold`."""
+        raise ValueError(f"wide needs a report with metrics, got {type(self).__name__}")
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns of the report as a dict for JSON.
@@ -430,7 +433,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         """
         data, names = self._data(), [*self._labels]
         if wide:
-            grid = self._grid(wide, bold=False)
+            grid = self._wide_grid(bold=False)
             data, names = {**grid.names, **grid.columns}, [*grid.names]
         pd = optional_module("pandas", "to_frame", "pandas", "to_dict does not")
         return pd.DataFrame(data).set_index(names)
@@ -451,7 +454,8 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         str
             Table with one line per row of the report.
         """
-        return self._grid(wide).to_markdown(caption)
+        grid = self._wide_grid() if wide else self._grid()
+        return grid.to_markdown(caption)
 
     def to_latex(
         self,
@@ -487,7 +491,8 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
             If `wide` is requested of a report without metrics, or a label is given
             without a caption.
         """
-        return self._grid(wide).to_latex(caption, label)
+        grid = self._wide_grid() if wide else self._grid()
+        return grid.to_latex(caption, label)
 
     @property
     def _best_first(self) -> Sequence[int] | None:
@@ -502,7 +507,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return notebook_html(self)
 
     def __str__(self) -> str:
-        return str(self._grid())
+        return self._grid().to_text()
 
     __repr__ = __str__
 

@@ -64,16 +64,16 @@ class EstimatorPredictions(NamedTuple):
 
 
 class TrainingSizes(NamedTuple):
-    """Sizes of the subsets of training sets to which estimators are fitted."""
+    """Sizes of training subsets, to which estimators are fitted."""
 
     by_name: Mapping[str, tuple[str, int]]
-    """Names of estimators and sizes, by a name that combines both."""
+    """Estimator name and size, for each name that combines an estimator and a size."""
     n_train: int
-    """Number of rows of the largest training set, to which the sizes refer."""
+    """Number of rows of the largest training set; sizes are relative to this number."""
     rng: np.random.Generator
 
     def subset(self, train: Array, name: str, rank: Array) -> Array:
-        """Rows of the first units of a training set, up to the required size."""
+        """Select the first units of a training set, up to the required size."""
         n_required = -(-self.by_name[name][1] * len(train) // self.n_train)
         _, position, counts = np.unique(
             rank[train], return_inverse=True, return_counts=True
@@ -82,7 +82,7 @@ class TrainingSizes(NamedTuple):
         return train[position <= last_unit]
 
     def labelled(self, parameter: Parameter) -> Parameter:
-        """Parameter with the training size as a subgroup, not in the model's name."""
+        """Move the training size from the model's name to a subgroup."""
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
@@ -90,7 +90,7 @@ class TrainingSizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """Estimators to fit to training rows, and metrics of predictions for test rows."""
+    """Estimators, data and metrics of a cross-validation or a bootstrap."""
 
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
@@ -127,8 +127,8 @@ class Resampling:
     ) -> Self:
         """Check the data, the estimators and the metrics.
 
-        If a scheme estimates variances from splits (`needs_variance`), interval methods
-        cannot use a table of counts.
+        If `needs_variance` is true, variances are estimated from splits, so that
+        interval methods cannot use a table of counts.
         """
         options = confidence_level, method, pos_label, random_state
         metric_set = MetricSet(metrics, *options)
@@ -182,10 +182,11 @@ class Resampling:
         *,
         line: Progress,
     ) -> list[dict[str, EstimatorPredictions]]:
-        """Fit each estimator to each training set in parallel, by split and name.
+        """Fit each estimator to each training set, in parallel.
 
-        `kind` names splits in error messages, for example "fold". Given `models`, by
-        split and name, are not fitted again. If estimators are fitted to subsets, the
+        Returns predictions by split and name. `kind` is the name of a split in error
+        messages, for example "fold". If fitted `models` are passed, by split and name,
+        they are not fitted again. If estimators are fitted to training subsets, the
         order of the units is the same for all subsets.
         """
         splits, rank = list(splits), np.arange(0)
@@ -210,7 +211,7 @@ class Resampling:
         return [{name: next(results) for name, _ in self.estimators} for _ in splits]
 
     def _weights_for(self, estimator: Any) -> Array | None:
-        """Weights of the rows, for an estimator that requests them."""
+        """Weights of the rows, or None if the estimator requests no weights."""
         weights = self.rows.sample_weight
         if weights is None or not get_config()["enable_metadata_routing"]:
             return None
@@ -224,7 +225,7 @@ class Resampling:
         by_fold: bool = False,
         by_rows: bool = False,
     ) -> Sample:
-        """Sample with the predictions for the test rows of a pool.
+        """Create a sample from predictions for the test rows of a pool of splits.
 
         Folds are subgroups of the sample if there are scores, or if `by_fold` is true.
         The units of the sample are rows. If the metrics use only labels, units are
@@ -256,10 +257,11 @@ class Resampling:
     ) -> Iterator[
         tuple[list[EvaluatedPool], list[list[dict[str, EstimatorPredictions]]], int]
     ]:
-        """Evaluate the pools of each batch of a scheme, with one fit per training set.
+        """Evaluate a resampling scheme in batches, with one fit per training set.
 
-        Yields the evaluated pools, the predictions by pool and split, and the number of
-        pools, counted from the first, from which the estimate is computed.
+        A pool is a set of splits that are evaluated together. For each batch, the
+        method yields the evaluated pools, the predictions by pool and split, and the
+        number of pools, counted from the first, from which the estimate is computed.
         """
         n_sets = 0
         if self.verbose or (self.verbose is None and is_watched()):
@@ -295,7 +297,7 @@ class Resampling:
                 yield evaluated, fitted, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
-        """Report on the metrics of all estimators, with the variance of a scheme."""
+        """Report the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
         parameters: list[TableParameter] = []
@@ -348,7 +350,7 @@ class Resampling:
         splits: Iterable[Split],
         fitted: Iterable[Mapping[str, EstimatorPredictions]],
     ) -> RowEstimates:
-        """Estimates from out-of-fold predictions: the first prediction of each row."""
+        """Estimates from the first out-of-fold prediction of each row."""
         pairs = zip(splits, fitted, strict=True)
         nonempty = (pair for pair in pairs if len(pair[0].test))
         pool, predicted = zip(*nonempty, strict=True)
@@ -357,16 +359,16 @@ class Resampling:
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announced(self, n_training_sets: int) -> Progress:
-        """Progress line of the fits; if verbose, also prints the number of fits."""
+        """Progress line of the fits; if verbose, print the number of fits."""
         n_fits = n_training_sets * len(self.estimators)
         if self.verbose:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
         return Progress("fits", n_fits, self.verbose)
 
     def _check_means(self, scheme: Scheme) -> None:
-        """Check that the metrics are means over rows with a best value.
+        """Check that each metric is a mean over rows, and has a best value.
 
-        Losses of rows do not depend on the weights if the metric is a mean. The check
+        The losses of rows do not depend on weights if the metric is a mean. The check
         uses random predictions, with equal and with random weights.
         """
         rng, n = np.random.default_rng(0), self.rows.n
@@ -430,10 +432,10 @@ class Resampling:
     def fold_models(
         self, models: Sequence[Mapping[str, Any]] | None = None
     ) -> CrossValidationReport:
-        """Report on means over folds, which are independent given the models.
+        """Report the mean performance of the models of all folds.
 
-        `models` are the fitted models of each fold by name; by default, they are fitted
-        here.
+        Folds are independent given the models. `models` contains the fitted models of
+        each fold by name. By default, models are fitted first.
         """
         splits = self.rows.splits()
         pool = tuple(splits)
@@ -443,7 +445,7 @@ class Resampling:
                 raise ValueError("cv_results must test each row at most once")
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
-                f"{type(self.rows.cv).__name__}, which tests some again"
+                f"{type(self.rows.cv).__name__}, which tests some rows again"
             )
         with self._announced(len(pool)) as line:
             fitted = self.fit(pool, FOLD, models, line=line)
@@ -475,7 +477,7 @@ def _fit(
 def _estimators(
     fitted: Sequence[Mapping[str, EstimatorPredictions]],
 ) -> dict[str, list[Any]]:
-    """Fitted estimators of all splits by name, if estimators are to be kept."""
+    """Fitted estimators of all splits by name; empty if estimators are not kept."""
     return {
         name: [by_name[name].estimator for by_name in fitted]
         for name, first in fitted[0].items()
@@ -484,9 +486,10 @@ def _estimators(
 
 
 def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
-    """Parameter with a fixed estimate, without second derivatives for areas.
+    """Replace the estimate of a parameter by a fixed value.
 
-    Areas of out-of-fold predictions would compare scores of different models.
+    Second derivatives of areas are dropped, because areas of out-of-fold predictions
+    would compare scores of different models.
     """
     fixed = with_fixed_estimate(compared_within_folds(parameter), estimate)
     if parameter.support.classes:

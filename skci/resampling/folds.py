@@ -80,7 +80,7 @@ def cross_val_folds(
     times = np.bincount(rows, minlength=n_rows)
     if (times != 1).any():
         untested = f"does not test {np.count_nonzero(times == 0)} rows"
-        fault = "tests some twice" if (times > 1).any() else untested
+        fault = "tests some rows twice" if (times > 1).any() else untested
         raise ValueError(f"cv must test each row once, got {cv!r}, which {fault}")
     return folds[np.argsort(rows)]
 
@@ -120,10 +120,10 @@ def fold_models_report(
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
-        Interval method of metrics that set none, or methods by metric, with "*" for all
-        other metrics. The default is "auto".
+        Interval method of metrics without a `method`, by default "auto". A mapping sets
+        the method by metric, with "*" for all other metrics.
     pos_label : label, optional
-        Positive label of metrics that set none, by default 1.
+        Positive label of metrics without a `pos_label`, by default 1.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -210,7 +210,7 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
 
 
 def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
-    """Training and test rows of the splits, which all estimators must share."""
+    """Check that all estimators have the same splits, and return these splits."""
     splits = {
         name: [*zip(result["indices"]["train"], result["indices"]["test"], strict=True)]
         for name, result in results.items()
@@ -222,7 +222,7 @@ def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
             itertools.starmap(np.array_equal, sets)
         ):
             raise ValueError(
-                f"cv_results must have the same splits for all of {list(results)}; "
-                "a splitter that shuffles needs a random_state"
+                "cv_results must have the same splits for all estimators, "
+                f"{list(results)}; a splitter that shuffles needs a random_state"
             )
     return first

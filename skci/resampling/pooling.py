@@ -42,9 +42,10 @@ FOLD = "fold"
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPool:
-    """Metrics of predictions for the test rows of a pool of splits.
+    """Metrics of the test rows of a pool of splits.
 
-    The sample may have folds as subgroups.
+    A pool is a set of splits with disjoint test sets. The sample may have folds as
+    subgroups.
     """
 
     metric_set: MetricSet
@@ -89,10 +90,10 @@ class EvaluatedPool:
 
     @property
     def losses(self) -> Array:
-        """Losses of the rows of positive weight, whose means are the metrics, (K, n).
+        """Losses of the rows of positive weight, (K, n).
 
-        The rows are the units of the sample. The loss of a row is the estimate plus the
-        influence value of the row.
+        The metrics are means of the losses. The rows are the units of the sample. The
+        loss of a row is the estimate plus the influence value of the row.
         """
         losses = []
         for parameter in self.parameters:
@@ -103,10 +104,11 @@ class EvaluatedPool:
 
     @property
     def without_information(self) -> Array:
-        """No-information values: means over all pairs of true and predicted values.
+        """Values of the metrics if predictions were independent of the truth.
 
-        The true values in the pairs are all labels, or up to 1,000 quantiles of the
-        true numbers.
+        A value is the mean over all pairs of a true and a predicted value. The true
+        values in the pairs are all labels, or up to 1,000 quantiles of the true
+        numbers.
         """
         sample = replace(self.sample, subgroups=None)
         n_targets = len(sample.vocabulary.targets)
@@ -123,10 +125,10 @@ class EvaluatedPool:
 
     @property
     def moving_with_prevalence(self) -> list[str]:
-        """Names of the metrics that depend on the prevalence.
+        """Names of the parameters that depend on the prevalence.
 
-        A metric depends on the prevalence if it changes when the weights of all rows of
-        one true label are doubled.
+        A parameter depends on the prevalence if it changes when the weights of all rows
+        with one of the true labels are doubled.
         """
         codes, weights = self.sample.codes, self.sample.rows.weights
         if not codes.size:
@@ -145,7 +147,7 @@ class EvaluatedPool:
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
-    """Mean of areas, weighted by the numbers of pairs that they compare."""
+    """Mean of areas under curves, weighted by the numbers of compared pairs."""
     values = np.array([parameter.estimate for parameter in parameters])
     weights = np.array([_n_pairs(parameter) for parameter in parameters])
     defined = ~np.isnan(values) & (weights > 0)
@@ -155,7 +157,10 @@ def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
 
 
 def _n_pairs(parameter: TableParameter) -> float:
-    """Number of (positive, negative) pairs of an area; else the number of rows."""
+    """Number of (positive, negative) pairs that an area compares.
+
+    If the area does not have two classes, the result is the number of rows.
+    """
     classes = parameter.support.classes
     if len(classes) == 2:
         return math.prod(float(parameter.counts[cells].sum()) for cells in classes)
@@ -165,7 +170,7 @@ def _n_pairs(parameter: TableParameter) -> float:
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
 ) -> dict[ParameterLabels, list[ParameterT]]:
-    """Parameters of all folds, by their key without the fold."""
+    """Group parameters that differ only in the fold, by key without the fold."""
     blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
@@ -183,7 +188,7 @@ def mean_over_folds(joint: JointEstimate) -> JointEstimate:
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """Parameter whose message explains that areas compare rows of one fold."""
+    """Explain in the messages on an area that the area compares rows of one fold."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)

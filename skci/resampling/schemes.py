@@ -47,15 +47,15 @@ Summaries = Sequence[Sequence[Any]]
 
 
 class Scheme(ABC):
-    """A resampling scheme, and the variance of its estimates."""
+    """Resampling scheme: the splits, and the variance of estimates."""
 
     name: str
     min_sizes: ClassVar[Mapping[str, int]] = {}
-    """Minimum values of the sizes of the scheme, by name."""
+    """Minimum of each size of the scheme, such as the number of groups, by name."""
     makes_splits: ClassVar[bool] = False
-    """Whether the scheme makes the splits; a number `cv` then sets its first size."""
+    """Whether the scheme makes the splits; a number `cv` is then the first size."""
     needs_means: ClassVar[bool] = False
-    """Whether the scheme requires metrics that are means of losses of rows."""
+    """Whether the scheme requires metrics that are means of a loss per row."""
     has_variance_between_splits: ClassVar[bool] = False
     """Whether the variance is estimated between splits; stratification reduces it."""
 
@@ -65,15 +65,15 @@ class Scheme(ABC):
 
     @abstractmethod
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield the pools of splits, in batches."""
+        """Yield batches of pools; a pool is a set of splits evaluated together."""
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """Data of an evaluated pool that the moments require."""
+        """Data of an evaluated pool that `moments` requires."""
         return pool.values
 
     @abstractmethod
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        """Moments of the estimates from the evaluated pools."""
+        """Compute estimates and covariance from the summaries of all pools."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -88,16 +88,16 @@ def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
 
 @dataclass(frozen=True)
 class GroupJackknife(Scheme):
-    """Numbers of groups and partitions for a jackknife over groups of rows.
+    """Jackknife over groups of rows, for random partitions into groups.
 
-    Pass it as ``resampling=`` to :func:`.cross_validate_report`, to change the sizes of
-    "jackknife". Each model is fitted ``n_partitions * n_groups * (n_groups + 1) / 2``
-    times.
+    Pass this object as ``resampling=`` to :func:`.cross_validate_report` to change the
+    numbers of groups and partitions of ``resampling="jackknife"``. Each model is fitted
+    ``n_partitions * n_groups * (n_groups + 1) / 2`` times.
 
     Parameters
     ----------
     n_groups : int, default=5
-        Number of groups of a partition of the rows, at least 3. The groups are the
+        Number of groups into which rows are divided, at least 3. The groups are the
         folds of the cross-validation.
     n_partitions : int, default=3
         Number of random partitions over which results are averaged.
@@ -125,7 +125,7 @@ class GroupJackknife(Scheme):
     min_sizes: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield the cross-validation over all groups, and those without one group."""
+        """Yield a cross-validation of all groups, then one without each group."""
         for group in rows.partitions(self.n_groups, self.n_partitions):
             tests = [np.flatnonzero(group == k) for k in range(self.n_groups)]
             pools: list[Pool] = [
@@ -139,11 +139,12 @@ class GroupJackknife(Scheme):
             yield pools, 1
 
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        r"""Moments with degrees of freedom corrected for partitions of the same units.
+        r"""Moments with degrees of freedom for P partitions of the same n units.
 
-        The degrees of freedom are :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))` for n
-        units: if an estimate is linear in the units, the variances of two random
-        partitions have the correlation :math:`(G - 1)/(n - 1)`.
+        The degrees of freedom :math:`\nu` for independent partitions are divided by
+        :math:`1 + (P - 1)(G - 1)/(n - 1)`: if an estimate is linear in the units, the
+        variances of two random partitions have the correlation
+        :math:`(G - 1)/(n - 1)`.
         """
         values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])
@@ -166,7 +167,7 @@ class SplitT(Scheme):
 
     name: str
     default_for: str = ""
-    """Type of `cv`, if splits without a `resampling` selected this scheme."""
+    """Type of `cv`, if the scheme is the default for this type; else empty."""
 
     has_variance_between_splits = True
 
@@ -185,7 +186,7 @@ class SplitT(Scheme):
             raise ValueError(
                 f"cv must make at least two splits with resampling={self.name!r}"
                 f"{default * bool(self.default_for)}, got {len(splits)}; "
-                "target='fold-models' accepts one"
+                "target='fold-models' accepts one split"
             )
         yield from _batched(splits)
 
@@ -210,7 +211,7 @@ class SplitT(Scheme):
 
 
 def _halves(rows: ResampledRows) -> Sequence[Split]:
-    """Splits by five repetitions of two halves, each tested on the other half."""
+    """Splits of five repetitions, in which each half is tested on the other half."""
     splits = [
         Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
         for half in (rows.partitions(2, 5) if rows.cv is None else ())
@@ -231,10 +232,11 @@ def _halves(rows: ResampledRows) -> Sequence[Split]:
 
 @dataclass(frozen=True)
 class Bootstrap632(Scheme):
-    """Number of samples of the .632 and .632+ bootstrap, for means over rows.
+    """.632 or .632+ bootstrap, for metrics that are means over rows.
 
-    Pass it as ``resampling=`` to :func:`.cross_validate_report`. Each model is fitted
-    once to each bootstrap sample, and once to all rows.
+    Pass this object as ``resampling=`` to :func:`.cross_validate_report` to set the
+    number of bootstrap samples. Each model is fitted once to each bootstrap sample, and
+    once to all rows.
 
     Parameters
     ----------
@@ -269,7 +271,7 @@ class Bootstrap632(Scheme):
         yield from _batched(self._samples(rows))
 
     def _samples(self, rows: ResampledRows) -> Iterator[Split]:
-        """Yield splits into a bootstrap sample of units and the rows out of the bag."""
+        """Yield splits into a bootstrap sample of units and the remaining rows."""
         rng = np.random.default_rng(rows.random_state)
         units, n_units = rows.units(2), rows.n_units
         for _ in range(self.n_samples):
@@ -323,7 +325,7 @@ SCHEMES: dict[str, Scheme] = {
 def scheme_of(
     resampling: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)
 ) -> Scheme:
-    """Resampling scheme from its name or an object, with the size set by `cv`."""
+    """Return the resampling scheme for the options `resampling` and `cv`."""
     if resampling is None and not is_number_of_folds(cv):
         return SplitT(_CORRECTED, default_for=type(cv).__name__)
     if resampling is None:

@@ -29,7 +29,7 @@ class Split(NamedTuple):
 
 
 class Splits(Sequence[Split]):
-    """Compressed sequence of splits, unpacked on access."""
+    """Sequence of splits, stored in compressed form."""
 
     def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
         self._packed: list[tuple[Array, Array]] = []
@@ -51,7 +51,7 @@ class Splits(Sequence[Split]):
 
 
 def _packed(rows: Array) -> Array:
-    """Pack row indices: as a bit mask if they increase, else as int32."""
+    """Compress row indices, to a bit mask if they increase, else to int32."""
     if (rows[1:] > rows[:-1]).all():
         return np.packbits(np.bincount(rows) > 0)
     return rows.astype(np.int32)
@@ -67,7 +67,7 @@ Pool = tuple[Split, ...]
 
 
 def take_rows(X: Any, rows: Array) -> Any:
-    """Rows of an array, a sparse matrix, a data frame or a list."""
+    """Select rows of an array, a sparse matrix, a data frame or a list."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
     if hasattr(X, "shape"):
@@ -111,7 +111,7 @@ class ResampledRows:
         return int(self.units().max()) + 1
 
     def units(self, minimum: int = 1) -> Array:
-        """Index of the independent unit of each row; checks the number of units."""
+        """Check the number of independent units, and return the unit of each row."""
         units = np.arange(self.n) if self.groups is None else self.groups
         n_units = int(units.max()) + 1
         if n_units < minimum:
@@ -123,7 +123,7 @@ class ResampledRows:
         return units
 
     def partitions(self, n_parts: int, n_partitions: int) -> Iterator[Array]:
-        """Yield the part index of each row, for random partitions of the units."""
+        """Yield random partitions of the units, as the part index of each row."""
         rng = np.random.default_rng(self.random_state)
         units = self.units(n_parts)
         parts = np.arange(self.n_units) % n_parts
@@ -131,7 +131,7 @@ class ResampledRows:
             yield rng.permutation(parts)[units]
 
     def splits(self) -> Splits:
-        """Checked splits that the splitter makes."""
+        """Make the splits, and check them."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
@@ -174,7 +174,7 @@ class ResampledRows:
 
 
 def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
-    """Yield checked splits of n rows, from a splitter or from the user."""
+    """Check splits of n rows, and yield row indices."""
     k = -1
     for k, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -197,7 +197,7 @@ def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
         if times[train].any():
             raise ValueError(
                 "cv must not test training rows, got "
-                f"{np.count_nonzero(times[np.unique(train)])} of them in split {k}"
+                f"{np.count_nonzero(times[np.unique(train)])} such rows in split {k}"
             )
         yield Split(train, test)
     if k < 0:
@@ -205,7 +205,7 @@ def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
 
 
 def _check_part(values: Any, name: str, n: int, where: str) -> Array:
-    """Checked row indices of one part of a split, from indices or a mask."""
+    """Check the training or test rows of a split, and return row indices."""
     part = as_array(values, f"{name} rows of cv", "an array of row indices")
     if part.shape == (n,) and part.dtype == bool:
         part = np.flatnonzero(part)

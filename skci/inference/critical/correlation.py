@@ -26,9 +26,12 @@ _LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
 
 
 def blocks(number: int, width: int) -> list[slice]:
-    """Slices of `number` rows, such that arrays of `width` columns stay small."""
-    rows = max(_ROWS, _BLOCK // width)
-    return [slice(row, min(row + rows, number)) for row in range(0, number, rows)]
+    """Divide `number` rows into slices.
+
+    Slices are shorter for arrays with more columns (`width`), to limit the memory.
+    """
+    starts = range(0, number, max(_ROWS, _BLOCK // width))
+    return [*map(slice, starts, [*starts[1:], number])]
 
 
 def is_diagonal(correlation: Array) -> bool:
@@ -41,7 +44,10 @@ def is_diagonal(correlation: Array) -> bool:
 
 
 def correlation_from(covariance: Array) -> Array:
-    """Correlation matrix of a covariance; coordinates without variance have zeros."""
+    """Convert a covariance matrix to a correlation matrix.
+
+    Coordinates without variance have correlation 0 with all other coordinates.
+    """
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, np.inf)
     correlation: Array = np.multiply.outer(scale, scale)
@@ -136,18 +142,21 @@ def check_correlation(correlation: Any) -> Array:
 
 
 def covariance_factor(covariance: Array) -> Array:
-    """Factor F of a covariance F F^T that is semidefinite within rounding error."""
+    """Return a matrix F such that F F^T is the given covariance.
+
+    Negative eigenvalues of the covariance are treated as rounding errors.
+    """
     values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
-    """Loadings B and noise d with R = B B^T + d I, leading components first.
+    """Factor a correlation matrix R into loadings B and noise d, R = B B^T + d I.
 
-    The order matters because quasi-random points are most uniform in their first
-    coordinates. A large matrix of low rank is reduced by a pivoted Cholesky factor. For
-    a larger matrix without noise, a Cholesky factor of the residual follows the leading
-    components.
+    Leading principal components come first, because quasi-random points are most
+    uniform in their first coordinates. A large matrix of low rank is factored by a
+    pivoted Cholesky decomposition. For other large matrices without noise, only the
+    leading eigenvectors are computed; a Cholesky factor of the residual follows them.
     """
     size, noise = len(correlation), 0.0
     if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
@@ -170,13 +179,16 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
 
 
 def _has_noise(correlation: Array) -> bool:
-    """Whether the smallest eigenvalue is large enough to split off noise."""
+    """Whether all eigenvalues of a correlation matrix exceed `_NOISE`."""
     reduced = correlation - _NOISE * np.eye(len(correlation))
     return bool(linalg.lapack.dpotrf(reduced.T, overwrite_a=True)[1] == 0)
 
 
 def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
-    """Factor L with R = L L^T, (K, r); (K, 0) if the rank r exceeds `max_rank`."""
+    """Return the pivoted Cholesky factor L of a covariance L L^T, shape (K, r).
+
+    If the rank r exceeds `max_rank`, the result has shape (K, 0).
+    """
     # The transpose is the same matrix, and has LAPACK's memory order.
     lower, pivots, rank, _ = linalg.lapack.dpstrf(covariance.T, tol=_ZERO, lower=1)
     if rank > max_rank:
@@ -187,23 +199,24 @@ def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
 
 
 def principal_axes(products: Array) -> Array:
-    """Eigenvectors of the products of loadings, by descending eigenvalue."""
+    """Eigenvectors with positive eigenvalues, in descending order of eigenvalue."""
     values, vectors = np.linalg.eigh(products)
     return vectors[:, values > _ZERO][:, ::-1]
 
 
 class Loadings:
-    """Loadings B of K coordinates on r factors, z = B y with standard normal y.
+    """Loadings B of a factor model z = B y, with K coordinates z and r factors y.
 
-    For many combinations of few coordinates, such as all pairwise differences,
-    ``B = C F`` is not computed: projections multiply by F, then by C.
+    The factors are independent standard normal variables. For many linear combinations
+    of few variables, such as all pairwise differences, the product ``B = C F`` is not
+    computed: vectors are multiplied by F, then by C.
 
     Parameters
     ----------
     factor : array of shape (R, r)
-        Matrix F, equal to B without combinations.
+        Matrix F. If there are no `combinations`, F is the matrix B.
     combinations : sparse array of shape (K, R), optional
-        Matrix C, by default the identity.
+        Matrix C of the linear combinations, by default the identity.
     """
 
     def __init__(
@@ -219,7 +232,7 @@ class Loadings:
 
     @property
     def cost(self) -> int:
-        """Number of multiplications of a projection."""
+        """Number of multiplications to compute B y for one vector y."""
         added = 0 if self.combinations is None else self.combinations.nnz
         return int(self.factor.size + added)
 
@@ -229,20 +242,20 @@ class Loadings:
         return int(self.factor.shape[1])
 
     def rows(self, positions: Array) -> Array:
-        """Rows of B at n positions, (n, r)."""
+        """Rows of B with the given indices, shape (n, r)."""
         if self.combinations is None:
             return self.factor[positions]
         return self.combinations[positions] @ self.factor
 
     def take(self, positions: Array) -> Loadings:
-        """Loadings of the coordinates at some positions, in their order."""
+        """Loadings of the selected coordinates, in the order of `positions`."""
         if self.combinations is None or len(positions) <= len(self.factor):
             return Loadings(self.rows(positions))
         return Loadings(self.factor, self.combinations[positions])
 
     @cached_property
     def variances(self) -> Array:
-        """Variances of the coordinates, (K,): sums of squared loadings."""
+        """Variances of the coordinates, (K,), which are sums of squared loadings."""
         if self.combinations is None:
             return np.einsum("kr,kr->k", self.factor, self.factor)
         return variances_of(self.combinations, self.factor @ self.factor.T)
@@ -257,7 +270,7 @@ class Loadings:
         return Loadings(self.factor, scaled)
 
     def principal(self) -> Loadings:
-        """Loadings on the principal components, in descending order."""
+        """Rotate the factors to principal components, by descending variance."""
         if self.combinations is None:
             products = self.factor.T @ self.factor
         else:
@@ -266,9 +279,10 @@ class Loadings:
         return Loadings(self.factor @ principal_axes(products), self.combinations)
 
     def project(self, y: Array) -> Array:
-        """Coordinates B y of n vectors y, (n, K).
+        """Compute B y for n vectors y, as an array of shape (n, K).
 
-        Large loadings use single precision, which changes quantiles by about 1e-8.
+        Large matrices are multiplied in single precision, which changes quantiles by
+        about 1e-8.
         """
         factor, combinations = self._projected
         y = y.astype(factor.dtype, copy=False)
@@ -287,9 +301,10 @@ class Loadings:
         return self.factor.astype(np.float32), combinations
 
     def correlations(self) -> tuple[Array, Array]:
-        """Grid of correlations, and counts of pairs of coordinates on the grid.
+        """Histogram of the correlations of all pairs of coordinates.
 
-        Correlations of pairs are rounded to the grid.
+        Returns grid points, and the number of pairs at each grid point. Each
+        correlation is rounded to the nearest grid point.
         """
         counts = np.zeros(2 * _ROUNDED + 1, dtype=np.int64)
         for rows in blocks(self.size, self.size):
@@ -306,13 +321,16 @@ class Loadings:
 
 
 def variances_of(combinations: sparse.csr_array, covariance: Array) -> Array:
-    """Variances of K linear combinations, given the covariance of coordinates."""
+    """Variances of linear combinations of coordinates with the given covariance."""
     products = combinations.multiply(combinations @ covariance)
     return np.asarray(products.sum(axis=1)).ravel()
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:
-    """Loadings of the differences ``z[first] - z[second]``, where z = `factor` y."""
+    """Loadings of the differences ``z[first] - z[second]``.
+
+    `factor` contains the loadings of z.
+    """
     size = len(first)
     signs = np.repeat([1.0, -1.0], size)
     positions = np.tile(np.arange(size), 2), np.concatenate([first, second])

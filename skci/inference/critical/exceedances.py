@@ -37,7 +37,7 @@ _LENGTHS = 1 << 16  # cells of the table of the length
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
-    """P(length of a standard normal or t vector > `length`)."""
+    """Probability that a standard normal or t vector is longer than `length`."""
     if np.isinf(df):
         tail: Array = special.chdtrc(rank, length**2)
     else:
@@ -46,7 +46,7 @@ def radial_sf(length: Array, rank: int, df: float) -> Array:
 
 
 class Table:
-    """Linear interpolation of a smooth function between equidistant nodes."""
+    """Table of a smooth function at equidistant nodes, with linear interpolation."""
 
     def __init__(
         self, function: Callable[[Array], Array], low: float, high: float, cells: int
@@ -57,7 +57,7 @@ class Table:
         self.steps = np.append(np.diff(self.values), 0)
 
     def first_above(self, value: float) -> float:
-        """Last node before an increasing function exceeds a value."""
+        """Largest node at which an increasing function is at most `value`."""
         node = int(np.searchsorted(self.values, value, side="right"))
         return self.low + (node - 1) / self.scale
 
@@ -72,12 +72,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Mixture of the distributions of z given that coordinate z_j exceeds level q.
+    """Proposal distribution of z for importance sampling of large maxima.
 
-    The mixture is over levels q with equal probabilities, and over coordinates j with
-    probabilities `shares`, equal by default. If two-sided, z_j exceeds q if the
-    absolute value of z_j exceeds q. A level of minus infinity (two-sided: 0) imposes no
-    condition.
+    The proposal is a mixture of the distributions of z given that coordinate z_j
+    exceeds level q. Levels have equal probabilities; coordinates have the probabilities
+    `shares`, equal by default. If `sides` is 2, the absolute value of z_j exceeds q
+    instead. A level of minus infinity (0 if `sides` is 2) imposes no condition.
     """
 
     levels: tuple[float, ...]
@@ -86,7 +86,7 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Draw levels and coordinates by inverting uniform numbers."""
+        """Convert uniform random numbers to levels and coordinate indices."""
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -102,7 +102,7 @@ class Proposal:
         return float(np.mean([self.tail(level) == 1 for level in self.levels]))
 
     def tail(self, level: float) -> float:
-        """P(z_j exceeds a level)."""
+        """Probability that one coordinate exceeds a level."""
         return float(self.sides * special.ndtr(-level))
 
 
@@ -110,8 +110,8 @@ class Proposal:
 class _FactorModel:
     """Factor model z = B y + sqrt(d) e with independent standard normal y and e.
 
-    For t with `df` degrees of freedom, z is divided by an independent chi variable over
-    sqrt(df). y is drawn; subclasses integrate the remaining variables.
+    For a t distribution with `df` degrees of freedom, z is divided by an independent
+    variable chi / sqrt(df). Subclasses draw y, and integrate over the other variables.
     """
 
     loadings: Loadings
@@ -153,7 +153,7 @@ class _FactorModel:
         return pull, carry, deviation
 
     def draw(self, proposal: Proposal, points: Array) -> Array:
-        """Vectors y drawn from the proposal."""
+        """Draw vectors y from the proposal distribution."""
         level, j = proposal.coordinates(points[:, 0])
         if self.size * self.rank > _COSTLY:
             pull, carry, deviation = self._conditionals(j)
@@ -169,20 +169,23 @@ class _FactorModel:
         return y
 
     def project(self, y: Array, signed: bool = False) -> Array:
-        """B y, in absolute value if two-sided and not signed."""
+        """Compute B y; if `sides` is 2, return absolute values unless `signed`."""
         x = self.loadings.project(y)
         return np.abs(x, out=x) if self.sides == 2 and not signed else x
 
 
 class RadialSampler(_FactorModel):
-    """Sampler for d = 0: draws the direction of y and integrates its length."""
+    """Sampler for models without noise (d = 0).
+
+    The direction of y is drawn, and the length of y is integrated numerically.
+    """
 
     def _tabulated(self, function: Callable[[Array], Array]) -> Table:
         # In high dimensions the length varies little, and the function is steep.
         return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
-        """P(length * s > q) for projections s."""
+        """Probability that the length of y times a projection s exceeds q."""
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = radial_sf(q / np.abs(s), self.rank, df)
         if q < 0:
@@ -190,9 +193,10 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Table for the density of a direction relative to the uniform distribution.
+        """Table from which the density of a direction is computed.
 
-        The density is `Proposal.floor` plus the mean of the table over projections.
+        The density, relative to the uniform distribution, is `Proposal.floor` plus the
+        mean of the tabulated function over the projections of the direction.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -207,7 +211,7 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tables of P(exceedance) at three levels, and a table for `density`."""
+        """Tables of exceedance probabilities at three levels, and of `density`."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -218,7 +222,7 @@ class RadialSampler(_FactorModel):
     def directions(
         self, proposal: Proposal, points: Array, signed: bool = False
     ) -> Array:
-        """Projections of n drawn directions on the coordinates, shape (n, K)."""
+        """Draw n directions, and return their projections on K coordinates, (n, K)."""
         y = self.draw(proposal, points)
         y /= np.linalg.norm(y, axis=1, keepdims=True)
         return self.project(y, signed)
@@ -226,12 +230,12 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Weighted conditional probabilities of exceedance, given the directions.
+        """Weighted terms of the estimates, one value for each drawn direction.
 
-        The terms are P(some coordinate exceeds q) at three levels q, and the expected
-        number of pairs of coordinates that both exceed the middle level. If one
-        coordinate exceeds a level, all coordinates with larger projections also exceed
-        the level. The last term contains the weights, if the weights are bounded.
+        The means of the first three terms estimate the probability that some coordinate
+        exceeds q, for three levels q. The mean of the fourth term estimates the
+        expected number of pairs of coordinates that both exceed the middle level. If
+        the weights are bounded, they are the fifth term.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
@@ -242,6 +246,7 @@ class RadialSampler(_FactorModel):
             s = np.partition(s, -number, axis=1)[:, -number:]
         s.sort(axis=1)
         exceed = tables[1](s)
+        # All coordinates with larger projections exceed the level as well.
         pairs = exceed @ np.arange(exceed.shape[1])[::-1]
         if density is None:
             tail = proposal.tail(proposal.levels[0])
@@ -253,10 +258,16 @@ class RadialSampler(_FactorModel):
 
 
 class DiagonalSampler(_FactorModel):
-    """Sampler for d > 0: draws y and integrates the noise e."""
+    """Sampler for models with noise (d > 0).
+
+    The factors y are drawn, and the noise e is integrated numerically.
+    """
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tables of P(x + sqrt(d) e_j exceeds q) for three levels q."""
+        """Tables of exceedance probabilities given x = B y, at three levels q.
+
+        The tabulated probability is P(x + sqrt(d) e_j exceeds q).
+        """
         deviation = np.sqrt(self.noise)
         lowest = (0.0 if self.sides == 2 else q - 9 * deviation for q in levels)
         return [
@@ -265,7 +276,7 @@ class DiagonalSampler(_FactorModel):
         ]
 
     def exceed(self, x: Array, q: float) -> Array:
-        """P(x + sqrt(d) e_j exceeds q)."""
+        """Probability that x + sqrt(d) e_j exceeds q."""
         deviation = np.sqrt(self.noise)
         upper: Array = special.ndtr((x - q) / deviation)
         if self.sides == 1:
@@ -276,7 +287,10 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Terms as in `RadialSampler.exceedances`, independent given y."""
+        """Terms as in `RadialSampler.exceedances`.
+
+        Given y, the coordinates exceed q independently.
+        """
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
         any_exceeds = [1 - np.prod(1 - p, axis=1) for p in exceed]
@@ -292,10 +306,11 @@ Model = RadialSampler | DiagonalSampler
 def batches(
     rank: int, width: int, start: int, stop: int, seeds: Sequence[int]
 ) -> Iterator[Array]:
-    """Scrambled Sobol points: two uniform and `rank` standard normal coordinates.
+    """Yield batches of scrambled Sobol points.
 
-    Points from `start` to `stop` of each scramble are yielded in batches, such that
-    arrays with rows of the given width stay small.
+    A point has two uniform coordinates and `rank` standard normal coordinates. The
+    points have indices from `start` to `stop` in each scramble. Batches are smaller for
+    arrays with more columns (`width`).
     """
     number, dimension = stop - start, rank + 2
     if number * dimension > _CACHED:
@@ -307,7 +322,7 @@ def batches(
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Cached points of a scramble, for small numbers of points."""
+    """Return the points of one scramble from the cache."""
     if stop < _FIRST and _FIRST * dimension <= _CACHED:
         # Scrambling costs more than generating further points.
         return _cached_points(dimension, 0, _FIRST, seed)[start:stop]
@@ -324,7 +339,7 @@ def _cached_points(dimension: int, start: int, stop: int, seed: int) -> Array:
 def _drawn(
     dimension: int, start: int, batches: Sequence[slice], seed: int
 ) -> Iterator[Array]:
-    """Yield batches of the points of a scramble, beginning at index `start`."""
+    """Generate the points of one scramble in batches, beginning at index `start`."""
     rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
     engine = qmc.Sobol(min(dimension, _SOBOL), **rng)
     if start:
@@ -342,7 +357,7 @@ def _drawn(
 
 
 class SampledTail:
-    r"""Estimate of P(max > x) for any x from one importance sample of directions.
+    r"""Estimate of P(max > x) for any x, from an importance sample of directions.
 
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
@@ -370,7 +385,7 @@ class SampledTail:
         self._projections = np.bincount(bins, weights * largest) / self._weights
 
     def sf(self, x: Array) -> Array:
-        """Estimates of P(max > x), shape (M,)."""
+        """Estimate P(max > x) for M values of x, shape (M,)."""
         rows = blocks(len(x), len(self._weights))
         return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
 
@@ -389,13 +404,14 @@ class SampledTail:
 def nested_tail(
     model: RadialSampler, statistics: Array, seeds: list[int], directions: bool = False
 ) -> Array:
-    """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
+    """Two-sided tail probabilities of nested maxima, for step-down tests.
 
-    With `directions`, the maximum is over the first k coordinates in both directions
-    and the remaining coordinates in the negative direction. The statistics are
-    ascending. Running maxima of one sample of directions give all k. Coordinate k is
-    proposed with probability proportional to 1/k, or with equal probability if
-    `directions`.
+    For each k = 1, ..., K, the result has the probability that the maximum of the first
+    k coordinates exceeds the k-th statistic. The statistics are ascending. With
+    `directions`, the maximum is over the first k coordinates in both directions and the
+    remaining coordinates in the negative direction. All probabilities are estimated
+    from the same sampled directions. The proposal selects coordinate k with probability
+    proportional to 1/k, or with equal probability if `directions`.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     proposed = None if directions else shares / shares.sum()
@@ -436,7 +452,7 @@ def _directions(
     shares: Array | None = None,
     signed: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
-    """Yield blocks of projections on directions, and their weights 1/g."""
+    """Draw directions, and yield their projections and weights 1/g in batches."""
     size = model.size
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
@@ -454,9 +470,10 @@ def _directions(
 def _controlled(
     first: Array, second: Array, total: float, squares: float, n: float
 ) -> Array:
-    """Mean of w G, adjusted by regression on w, whose mean is 1.
+    """Estimate the mean of products w G, with the weights w as control variate.
 
-    Arguments are the sums of w G, w^2 G, w and w^2, and the number n of draws.
+    The weights have mean 1. Arguments are the sums of w G, w^2 G, w and w^2 over draws,
+    and the number n of draws.
     """
     mean, weight = first / n, total / n
     variance = squares / n - weight**2

@@ -36,10 +36,10 @@ _REACH = 6.0  # deviations beyond which a normal density is zero
 
 @dataclass(frozen=True)
 class Horizon:
-    """Sample sizes, in independent units, at which intervals cover simultaneously.
+    """Sample sizes of interim looks, over which intervals cover simultaneously.
 
-    The horizon has the planned looks or, if `continuous`, all sample sizes from the
-    first to the last look.
+    A sample size is a number of independent units. If `continuous`, there is a look at
+    every sample size from the first to the last.
     """
 
     looks: tuple[int, ...]
@@ -47,7 +47,7 @@ class Horizon:
 
     @classmethod
     def checked(cls, horizon: Any) -> Self:
-        """Check a pair of the first and the last look, or a list or range of looks."""
+        """Create a horizon from a pair (first, last), a list of looks or a range."""
         continuous = isinstance(horizon, tuple)
         looks = tuple(horizon) if isinstance(horizon, list | tuple | range) else ()
         whole = all(isinstance(look, int | np.integer) for look in looks)
@@ -61,11 +61,11 @@ class Horizon:
 
     def check_look(self, n_units: int) -> None:
         """Check that a look is planned at the current number of rows or groups."""
-        got = f"so far, {n_units}, got {[*self.looks]}"
+        got = f"number of rows or groups, {n_units}, got {[*self.looks]}"
         if self.continuous and not self.looks[0] <= n_units <= self.looks[1]:
-            raise ValueError(f"horizon must hold the rows or groups {got}")
+            raise ValueError(f"horizon must include the current {got}")
         if not self.continuous and n_units not in self.looks:
-            raise ValueError(f"horizon must have a look at the rows or groups {got}")
+            raise ValueError(f"horizon must have a look at the current {got}")
 
     def __str__(self) -> str:
         if self.continuous:
@@ -74,12 +74,12 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Logarithms of a few representative times, and the shift of the boundary.
+        """Representative times on a logarithmic scale, and the shift of the boundary.
 
-        The probability that the process crosses a boundary at one of these times equals
-        the probability that it crosses the boundary plus the shift at one of all looks.
-        The shift depends little on the boundary and on the number of parameters. If few
-        looks are planned, the times are the looks, and the shift is zero.
+        The process crosses a boundary at one of these times with about the same
+        probability as it crosses the boundary plus the shift at any look. The shift
+        depends little on the boundary and on the number of parameters. If few looks are
+        planned, the times are the looks, and the shift is zero.
         """
         if not self.continuous:
             return _times_of_looks(np.log(np.array(self.looks)))
@@ -90,10 +90,10 @@ class Horizon:
 
 
 def _times_of_looks(looks: Array) -> tuple[Array, float]:
-    """Representative times for many planned looks, and the shift; see `Horizon.times`.
+    """Representative times of planned looks, and the shift; see `Horizon.times`.
 
-    The shift is exact for one parameter. Looks at nearly equal sample sizes are
-    replaced by continuous looks at all sample sizes in between.
+    The shift is exact for one parameter. Looks at nearly equal sample sizes are treated
+    as continuous looks.
     """
     if len(looks) <= _MAX_TIMES:
         return looks, 0.0
@@ -115,14 +115,16 @@ def _times_of_looks(looks: Array) -> tuple[Array, float]:
 
 @allow_underflow
 def exceedance_of_one(times: Array, boundary: float) -> float:
-    r"""P(the absolute value of one standardised estimate exceeds c at some time).
+    r"""Probability that one standardised estimate leaves [-c, c] at some time.
+
+    The recursion
 
     .. math:: f_{i + 1}(x) = \int_{-c}^c \varphi\Bigl(\frac{x - r y}{s}\Bigr)
         \frac{f_i(y)}{s} dy, \quad r = e^{-(t_{i + 1} - t_i) / 2}, \ s^2 = 1 - r^2
 
-    is the density of an estimate whose absolute value has not exceeded c before
-    (Armitage, McPherson and Rowe, 1969, J. R. Stat. Soc. A 132, 235-244). The integrals
-    are computed by Gaussian quadrature.
+    gives the density of an estimate that has not left [-c, c] before (Armitage,
+    McPherson and Rowe, 1969, J. R. Stat. Soc. A 132, 235-244). The integrals are
+    computed by Gaussian quadrature.
     """
     steps = np.diff(times)
     ratios, deviations = np.exp(-steps / 2), np.sqrt(-np.expm1(-steps))
@@ -145,9 +147,9 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
 
 
 class SequentialMaxDistribution:
-    r"""Distribution of the maximum of standardised estimates over a horizon.
+    r"""Distribution of the maximum of standardised estimates over interim looks.
 
-    The process is evaluated at a few times. With time steps h, the probability that the
+    The maximum is computed at a few times. With time steps h, the probability that the
     process exceeds c at one of these times is about the probability that it exceeds
     :math:`c + 0.5826 \sqrt h` at any time [1]_. For many planned looks, the shift of c
     is computed from one parameter. For the parameters see `MaxDistribution`.
@@ -183,8 +185,8 @@ class SequentialMaxDistribution:
     def quantile(self, level: float = 0.95) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
-        The numerical error is small compared with the effect of the choice of times,
-        so that no warning is issued.
+        No warning is issued, because the numerical error is small compared with the
+        error of the approximation by a few times.
         """
         q = self._distribution.quantile(level)
         return CriticalValue(q + self._shift, q.error)
@@ -196,7 +198,7 @@ class SequentialMaxDistribution:
         )
 
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Raise an error: hypotheses are rejected at different looks."""
+        """Raise an error, because step-down tests do not support interim looks."""
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
 
 
@@ -204,6 +206,6 @@ class SequentialMaxDistribution:
 def maximum_of_one(
     horizon: Horizon, alternative: Alternative, random_state: int | None
 ) -> SequentialMaxDistribution:
-    """Distribution for one parameter, cached for the next look of the same horizon."""
+    """Return the distribution for one parameter, from a cache shared by all looks."""
     options: Any = {"alternative": alternative, "random_state": random_state}
     return SequentialMaxDistribution(np.ones((1, 1)), horizon, **options)

@@ -55,20 +55,20 @@ Alternative = Literal["two-sided", "less", "greater"]
 _TOLERANCE, _TOLERANCE_OF_MANY = 1e-3, 2e-3  # default errors of quantiles
 _SAME = 1e-12  # coordinates are equal if their correlation is this close to one
 _REACH = 0.5  # scale of the adjustment of the tail to a quantile
-_NOWHERE = 40.0  # distance in this scale beyond which the adjustment is zero
-_FAR = LEVELS[-1] + 0.5  # beyond it, the ratio to Bonferroni's bound is constant
+_NOWHERE = 40.0  # distance, in units of _REACH, beyond which the adjustment is zero
+_FAR = LEVELS[-1] + 0.5  # above this x, the ratio to Bonferroni's bound is constant
 _POINTS = 1 << 10  # approximate number of points projected on all coordinates
 _NORMAL = 1e6  # degrees of freedom from which a t distribution is treated as normal
 
 
 class MaxDistribution:
-    r"""Distribution of :math:`\max_j |z_j|`, or one-sided of :math:`\max_j z_j`.
+    r"""Distribution of :math:`\max_j |z_j|`, or of :math:`\max_j z_j` if one-sided.
 
-    z is normal with mean 0 and correlation R, or multivariate t: a normal vector
-    divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see
-    `critical_value`. `warns` turns on warnings about errors of quantiles above the
-    tolerance. The correlation of many nonconstant coordinates may be passed as
-    `Loadings`.
+    The vector z is normal with mean 0 and correlation R, or multivariate t: a normal
+    vector divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. The correlation may be
+    passed as `Loadings` if there are many coordinates, none of them constant. If
+    `warns` is true, quantiles with a numerical error above the tolerance issue a
+    warning. For the other parameters see `critical_value`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class MaxDistribution:
 
     @property
     def _few_threads(self) -> AbstractContextManager[None]:
-        """Context that limits the threads of linear algebra with all coordinates."""
+        """Context manager that limits the number of threads of linear algebra."""
         return few_threads(_POINTS * self.size**2)
 
     @allow_underflow
@@ -143,9 +143,10 @@ class MaxDistribution:
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Probability that the maximum exceeds each value of x.
 
-        The relative error is one or two percent for probabilities of at least 1e-10.
-        With a `level`, probabilities agree with the quantile of that level: they are
-        below ``1 - level`` exactly if x exceeds ``quantile(level)``.
+        The relative error is one or two percent for probabilities of at least 1e-10. If
+        `level` is given, probabilities are adjusted to agree with the quantile of that
+        level: a probability is below ``1 - level`` exactly if x exceeds
+        ``quantile(level)``.
         """
         x = np.asarray(x, dtype=float)
         with self._few_threads:
@@ -156,7 +157,7 @@ class MaxDistribution:
 
     @allow_underflow
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Two-sided p-values of K statistics, adjusted by free step-down, shape (K,).
+        """Two-sided p-values of K statistics, adjusted by a free step-down procedure.
 
         The largest statistic is compared with the maximum of all coordinates, the
         second largest with the maximum of the remaining coordinates, and so on.
@@ -181,14 +182,18 @@ class MaxDistribution:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations of all pairs of coordinates, and their counts."""
+        """Correlations of pairs of coordinates, with weights for sums over pairs."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         return pairs_of(self._correlation)
 
     @cached_property
     def _model(self) -> Model:
-        """Sampler for the quantile; for normal z, independent noise is split off."""
+        """Sampler for the quantile.
+
+        For normal z, independent noise is separated from the factors if the correlation
+        contains such noise.
+        """
         if np.isinf(self.df) and self._loadings is None:
             loadings, noise = factor(self._correlation, True)
             if noise:
@@ -198,7 +203,7 @@ class MaxDistribution:
 
     @cached_property
     def _radial(self) -> RadialSampler:
-        """Sampler for the tail."""
+        """Sampler for tail probabilities."""
         loadings = self._loadings
         if loadings is None:
             loadings = Loadings(factor(self._correlation, False)[0])
@@ -226,7 +231,7 @@ class MaxDistribution:
         return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Shift logits of tail probabilities so that they agree with the quantile."""
+        """Shift tail probabilities near the quantile, to agree with the quantile."""
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
@@ -270,18 +275,18 @@ class MaxDistribution:
 def step_down_directions(
     x: Array, loadings: Loadings, df: float = np.inf, random_state: RandomState = None
 ) -> Array:
-    """Step-down p-values of K nonnegative statistics that allow conclusions on signs.
+    """Step-down p-values that allow conclusions on the signs of K effects.
 
     The procedure tests 2 K one-sided hypotheses (Romano and Wolf, 2005). The largest
     statistic is compared with the maximum over all coordinates in both directions. For
     each later comparison, the coordinates of larger statistics remain only in the
-    negative direction. Conclusions on signs have the family-wise error rate; for
-    `MaxDistribution.step_down`, this property of signs is not proved.
+    negative direction. The family-wise error rate also covers conclusions on signs.
+    This property is not proved for `MaxDistribution.step_down`.
 
     Parameters
     ----------
     x : array of shape (K,)
-        Nonnegative statistics.
+        Nonnegative statistics: absolute values of standardised effects.
     loadings : Loadings
         Loadings of the statistics, none of which is constant.
     df : float
@@ -306,7 +311,7 @@ def step_down_directions(
 
 
 def _not_below_larger(pvalues: Array, order: Array) -> Array:
-    """Running maxima of p-values, from the largest statistic down."""
+    """Raise each p-value to at least the p-values of all larger statistics."""
     adjusted = np.empty(len(pvalues))
     adjusted[order] = np.maximum.accumulate(pvalues[::-1])[::-1]
     return adjusted
@@ -321,13 +326,14 @@ def critical_value(
     random_state: RandomState = None,
     tol: float = 1e-3,
 ) -> CriticalValue:
-    r"""Number of standard errors at which K intervals cover jointly.
+    r"""Critical value of K simultaneous confidence intervals, in standard errors.
 
-    With :math:`z \sim N(0, R)`, the solution q of
+    The critical value of two-sided intervals is the number q with
 
     .. math:: P(\max_j |z_j| < q) = \text{confidence level}
 
-    or, one-sided, of :math:`P(\max_j z_j < q) = \text{confidence level}`.
+    for :math:`z \sim N(0, R)`. For one-sided intervals, q satisfies
+    :math:`P(\max_j z_j < q) = \text{confidence level}`.
 
     Parameters
     ----------
@@ -337,18 +343,18 @@ def critical_value(
     confidence_level : float in [1e-6, 1), default=0.95
         Joint coverage probability of the intervals.
     df : float, optional
-        Common degrees of freedom of the standard errors, at least 1: z is then
-        multivariate t. By default z is normal.
+        Common degrees of freedom of the standard errors, at least 1. If given, z is
+        multivariate t; by default, z is normal.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         "less" and "greater" have the same critical value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the scrambled quasi-random points. None means a fixed seed: repeated
         calls return the same value to the last bit.
     tol : float > 0, default=1e-3
-        Largest numerical error, at least 1e-5. For t, it is multiplied by the ratio of
-        the t quantile to the normal quantile with the same tail. Points are added until
-        the error is below `tol`, up to :math:`2^{18}` points (fewer beyond 500
-        dimensions).
+        Largest numerical error, at least 1e-5. With `df`, the error may be larger by
+        the ratio of the t quantile to the normal quantile with the same tail
+        probability. Quasi-random points are added until the error is below `tol`, up to
+        :math:`2^{18}` points (fewer beyond 500 dimensions).
 
     Returns
     -------

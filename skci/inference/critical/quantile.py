@@ -22,7 +22,7 @@ The minimum is for a tolerance of .001; a larger tolerance may need fewer points
 _COORDINATES, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Largest numbers per scramble of coordinates, projections and multiplications."""
 _STEP = 0.03  # distance in q over which a logit is approximated by a parabola
-_STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
+_STANDARD_ERRORS = 3.5  # multiple of the standard error in an error bound
 _FLOOR = 1e-5  # error of the tables and of the parabola
 _CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
 _POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # quantile levels of sampled divisors
@@ -30,7 +30,7 @@ _ANGLES = 2048  # grid cells for the correlations of many pairs
 
 
 def both_exceed(rho: Array, q: Array, sides: int) -> Array:
-    """P(both of two normal variables exceed q), for each correlation."""
+    """Probability that two normal variables both exceed q, for each correlation."""
     if sides == 2:
         return 2 * (both_exceed(rho, q, 1) + both_exceed(-rho, q, 1))
     with np.errstate(divide="ignore"):
@@ -39,7 +39,7 @@ def both_exceed(rho: Array, q: Array, sides: int) -> Array:
 
 
 class CriticalValue(float):
-    """A critical value: a float with a bound on its numerical error.
+    """Critical value: a float with a bound on its numerical error.
 
     Parameters
     ----------
@@ -67,41 +67,43 @@ class CriticalValue(float):
 
 @dataclass(frozen=True)
 class Marginal:
-    """Distribution of a coordinate: t with `df` degrees of freedom, normal if infinite.
+    """Distribution of one coordinate: t, or normal if `df` is infinite.
 
-    If `sides` is 2, a coordinate exceeds a value if its absolute value does.
+    If `sides` is 2, tail probabilities refer to the absolute value of the coordinate.
     """
 
     sides: int
     df: float
 
     def sf(self, x: ArrayLike) -> Array:
-        """P(one coordinate exceeds x)."""
+        """Probability that one coordinate exceeds x."""
         x = np.asarray(x, dtype=float)
         normal = np.isinf(self.df)
         tail = special.ndtr(-x) if normal else special.stdtr(self.df, -x)
         return np.minimum(self.sides * tail, 1.0)
 
     def isf(self, p: float) -> float:
-        """Quantile q with sf(q) = p."""
+        """Quantile q such that ``sf(q)`` is p."""
         tail = p / self.sides
         normal = np.isinf(self.df)
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Bounds of the quantile of the maximum.
+        """Lower and upper bound of the quantile of the maximum.
 
-        The lower bound is the quantile of one coordinate. The upper bound is that of
-        Sidak (two-sided) or Bonferroni (one-sided).
+        The lower bound is the quantile of one coordinate. The upper bound is Sidak's
+        quantile (two-sided) or Bonferroni's quantile (one-sided).
         """
         share = sidak(alpha, size) if self.sides == 2 else alpha / size
         return self.isf(alpha), self.isf(share)
 
     @cached_property
     def chi(self) -> tuple[Array, Array]:
-        r"""Nodes and weights of :math:`\sqrt{\chi^2_\nu / \nu}`; 1 for the normal.
+        r"""Quadrature nodes and weights for the random divisor of a t variable.
 
-        The trapezoidal rule is applied to the logarithm, whose density is smooth.
+        The divisor is :math:`\sqrt{\chi^2_\nu / \nu}`; a normal distribution has the
+        single node 1. The trapezoidal rule is applied to the logarithm of the divisor,
+        whose density is smooth.
         """
         if np.isinf(self.df):
             return np.ones(1), np.ones(1)
@@ -114,7 +116,7 @@ class Marginal:
         return np.exp(nodes), weights / weights.sum()
 
     def stretch(self, q: float) -> float:
-        """Ratio of a quantile of t to the normal quantile with the same tail."""
+        """Ratio of a t quantile to the normal quantile with the same tail."""
         if np.isinf(self.df):
             return 1.0
         z = float(-special.ndtri(self.sf(q) / self.sides))
@@ -122,14 +124,15 @@ class Marginal:
 
 
 def sidak(alpha: float, size: int) -> float:
-    """Tail probability of K independent variables if their maximum has tail alpha."""
+    """Sidak's tail probability of one of K variables, for a joint tail alpha."""
     return float(-np.expm1(np.log1p(-alpha) / size))
 
 
 class QuantileSearch:
-    """Solver of P(max > q) = alpha for q, from samples at levels near the solution.
+    """Search for the quantile q with P(max > q) = alpha, by importance sampling.
 
-    `pairs` are the correlations of all pairs of coordinates, and their counts.
+    `pairs` contains the correlations of pairs of coordinates, and weights for sums over
+    all pairs.
     """
 
     def __init__(
@@ -148,7 +151,10 @@ class QuantileSearch:
         self.step = _STEP * self.stretch
 
     def solve(self, tol: float) -> CriticalValue:
-        """Critical value with an error below `tol`, unless it needs too many points."""
+        """Find the critical value with an error below `tol`.
+
+        The error may be larger if the maximum number of points is reached.
+        """
         dimension = self.model.rank + 2
         affordable = _PRODUCTS // self.model.loadings.cost
         pilot = 1 << int(np.log2(np.clip(affordable // 16, _N_PILOT // 4, _N_PILOT)))
@@ -178,16 +184,16 @@ class QuantileSearch:
                     return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Levels at which probabilities are estimated: q and a level on either side."""
+        """Levels at which probabilities are estimated: q - step, q and q + step."""
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
 
     def proposal(self, q: float) -> Proposal:
-        r"""Proposal for exceedances of q.
+        r"""Proposal distribution for importance sampling of exceedances of q.
 
         For t, the levels of the proposal are products of q and likely values of the
-        divisor. Given that a t variable equals q, the squared divisor is distributed as
-        :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
+        divisor in `Marginal.chi`. Given that a t variable equals q, the squared divisor
+        is distributed as :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
         """
         levels: tuple[float, ...] = (q,)
         sides, df = self.marginal.sides, self.marginal.df
@@ -199,10 +205,11 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Terms of estimates at q, of shape (4 or 5, scrambles, points).
+        """Draw terms whose means estimate tail probabilities near q.
 
-        Their means are P(max > q - step), P(max > q), P(max > q + step), the mean
-        number of pairs that exceed q and, for t, 1.
+        The result has shape (4 or 5, scrambles, points). The means are P(max > q -
+        step), P(max > q), P(max > q + step), the expected number of pairs of
+        coordinates that exceed q and, for t, 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -214,7 +221,7 @@ class QuantileSearch:
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 
     def invert(self, q: float, terms: Array) -> tuple[float, float]:
-        """Solution near q and its error bound, from the terms of a sample at q."""
+        """Estimate the critical value and its error, from terms sampled at q."""
         means = self.controlled(q, terms)
         levels = self.levels(q)
         # P(max > x) is at least the tail probability of one coordinate.
@@ -237,7 +244,7 @@ class QuantileSearch:
         return solution, float(error if moved <= self.step else max(error, moved))
 
     def controlled(self, q: float, terms: Array) -> Array:
-        """Means over each scramble, adjusted by regression on control variates."""
+        """Mean terms of each scramble, adjusted by control variates."""
         probabilities, controls = terms[:3], terms[3:]
         rho, counts = self.pairs
         scale, weights = self.marginal.chi
@@ -254,7 +261,7 @@ class QuantileSearch:
 
 
 def pairs_of(correlation: Array) -> tuple[Array, Array]:
-    """Correlations of all pairs, and their weights in sums over pairs."""
+    """Correlations of pairs of coordinates, with weights for sums over all pairs."""
     rho = distance.squareform(correlation, checks=False)
     if len(correlation) ** 2 <= 4 * _ANGLES:
         return rho, np.ones(len(rho))
@@ -262,10 +269,10 @@ def pairs_of(correlation: Array) -> tuple[Array, Array]:
 
 
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
-    """Grid of correlations, with weights of linear interpolation for sums over pairs.
+    """Replace correlations of pairs by a grid with weights of linear interpolation.
 
-    The grid is uniform in the arcsine, of which P(both exceed q) is a smooth function
-    on the closed range.
+    The grid is uniform in the arcsine of the correlation, because the probability that
+    both coordinates exceed q is a smooth function of the arcsine.
     """
     part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
     below = cell.astype(np.intp)

@@ -19,9 +19,10 @@ class Crossed:
 
     .. math:: V = V_A + V_B - V_{AB} ,
 
-    where clusters are the levels of the first factor, the levels of the second factor,
-    and their combinations [1]_. Negative eigenvalues are set to zero. The degrees of
-    freedom are at most the smaller number of levels minus one.
+    where the three covariances are computed from clusters: the levels of the first
+    factor, the levels of the second factor, and the combinations of levels [1]_.
+    Negative eigenvalues are set to zero. The degrees of freedom are at most the smaller
+    number of levels minus one.
 
     Parameters
     ----------
@@ -65,14 +66,14 @@ class Crossed:
 
     @property
     def _factors(self) -> list[tuple[Array, Array]]:
-        """Levels of each factor, and the level index of each row."""
+        """For each factor, the distinct levels and the level index of each row."""
         return [
             np.unique(np.asarray(factor).astype(str), return_inverse=True)
             for factor in (self.first, self.second)
         ]
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Yield totals by the levels of each factor, and by their combinations.
+        """Sum influence values by factor level, and by combination of levels.
 
         Parameters
         ----------
@@ -104,6 +105,6 @@ class Crossed:
 
 
 def _totals(units: Array, values: Array) -> Array:
-    """Sums of values within the units that occur, (units, K)."""
+    """Sum the values of the rows of each unit, (units, K)."""
     _, position = np.unique(units, return_inverse=True)
     return np.stack([np.bincount(position, column) for column in values.T], axis=1)

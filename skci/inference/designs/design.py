@@ -22,14 +22,15 @@ from skci.inference.rows import Rows
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    r"""Component of a covariance: totals of influence values of independent units.
+    r"""Component of a covariance, given by the totals of independent units.
 
+    A total is the sum of the influence values of all rows of a unit, such as a cluster.
     For the totals :math:`S_g` of G units, the component is
 
     .. math:: \pm \frac{G}{G - d} \sum_g S_g S_g^T
 
-    with d = `ddof`. With blocks, such as strata, totals are centred and units are
-    counted within each block, and the sums over blocks are added.
+    with d = `ddof`. If there are blocks, such as strata, totals are centred and units
+    are counted within each block, and the results for all blocks are added.
 
     Parameters
     ----------
@@ -40,12 +41,13 @@ class Component:
     blocks : ndarray of int of shape (G,), optional
         Block index of each unit.
     sizes : ndarray of shape (G,), optional
-        Share of each unit in the total weight. Totals are then centred in proportion
-        to the sizes. By default they are centred at their mean.
+        Share of each unit in the total weight. If given, the number subtracted from
+        each total to centre a block is proportional to the size. By default, the mean
+        of the block is subtracted.
     repeats : array-like of shape (4, G), optional
         Multiplicities, if each total represents several units. The first row has the
         numbers of units. The other rows have the sums of the second, third and fourth
-        powers of their weights, relative to the mean weight.
+        powers of the weights of these units, relative to their mean weight.
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
@@ -55,13 +57,13 @@ class Component:
         Whether the component is known, not estimated from the units.
     is_part : bool, default=False
         Whether the component covers only some rows, such as one of several series.
-        Degrees of freedom of such parts are added. For components that each cover all
-        rows, such as crossed factors, the minimum is used.
+        Degrees of freedom are added over components that cover only some rows. Over
+        components that cover all rows, such as crossed factors, the minimum is used.
     units : ndarray of int of shape (n_samples,), optional
-        Index in `totals` of the unit of each row, if totals are sums over the rows of
-        each unit; see :meth:`of_units`. If there is a single component, the correction
-        for curvature by method "hall" then weights whole units, as with `groups`. By
-        default it weights single rows.
+        Index in `totals` of the unit to which each row of the data belongs; see
+        :meth:`of_units`. If there is a single component with `units`, the curvature
+        correction of method "hall" changes the weights of whole units, as with
+        `groups`. By default, it changes the weights of single rows.
 
     Examples
     --------
@@ -85,7 +87,7 @@ class Component:
 
     @classmethod
     def of_units(cls, influences: Any, units: Any, sign: int = 1) -> Component:
-        """Component with sums of influence values over the rows of each unit.
+        """Create a component by adding up the influence values of each unit.
 
         Parameters
         ----------
@@ -120,7 +122,7 @@ class SmallSampleReason(NamedTuple):
     text: str
     other_method_helps: bool = False
     most: int | None = None
-    """Number that replaces ``{most}`` in the text: the minimum over the estimates."""
+    """Number to replace ``{most}`` in the text; for several estimates, the minimum."""
 
 
 @runtime_checkable
@@ -151,7 +153,7 @@ class Design(Protocol):
     - ``variance_components(influences)``: returns the components for influence values
       if they differ from `components`, such as residuals from a calibration.
 
-    A design without `columns` takes the number of rows from the influence values.
+    A design without `columns` must infer the number of rows from the influence values.
     Choose estimated quantities, such as a bandwidth, before you create the design, from
     ``metric.influence(...)``. Do not choose them in `components`, which is also called
     with other columns.
@@ -192,17 +194,17 @@ class Design(Protocol):
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; for crossed factors the minimum.
+        """Number of independent units; with crossed factors, the minimum over factors.
 
         Reports show this number as ``n_groups``. With one unit, the interval is the
-        whole range of the metric. A parameter may use only m of the n units, such as a
-        subgroup of `by`. The variance of the parameter then has the factor
-        :math:`m (n - 1) / ((m - 1) n)`, with m counted from the totals of `components`.
-        Degrees of freedom and warnings depend only on the totals.
+        whole range of the metric. A parameter, such as the metric of a subgroup, may
+        use only m of the n units. The variance of the parameter is then multiplied by
+        :math:`m (n - 1) / ((m - 1) n)`, where m is counted from the totals of
+        `components`. Degrees of freedom and warnings depend only on the totals.
         """
 
     def components(self, influences: Any) -> Iterable[Component]:
-        """Totals of the values of rows within independent units.
+        """Add up the values of the rows of each independent unit.
 
         Totals must be linear in the values, and units must be the same for all columns
         and all calls. The method is called several times, with any number of columns.
@@ -225,15 +227,15 @@ class Design(Protocol):
         """
 
     def __str__(self) -> str:
-        """Description after the number of rows in headers, as in ``"in 60 groups"``."""
+        """Text after the number of rows in headers, such as ``"in 60 groups"``."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampleDesign:
-    """Base class of designs for inference, with further properties.
+    """Base class of the designs that are used internally for inference.
 
-    A unit is a row, or several identical rows. Every design may have strata, from each
-    of which a fixed number of units was drawn.
+    A unit of a sample is a row, or a set of identical rows. Every design may have
+    strata, from each of which a fixed number of units was drawn.
     """
 
     strata: Any = None
@@ -254,14 +256,15 @@ class SampleDesign:
     """Whether units are the clusters passed as `groups`."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
-        """Totals of influence values within independent units, without strata."""
+        """Totals of influence values of independent units, regardless of strata."""
         raise NotImplementedError
 
     def components(self, influences: Influences) -> Iterator[Component]:
-        """Yield totals within strata, and a component for estimated shares.
+        """Yield totals centred within strata, and a component for estimated shares.
 
-        Within a stratum, totals are centred at the weighted mean of influence values,
-        because the shares of strata are fixed.
+        The weighted mean of influence values in a stratum is subtracted, because the
+        shares of strata are fixed. If the shares are estimates instead, a further
+        component adds the variance due to their sampling error.
         """
         if self.strata is None:
             yield from self.totals(influences)
@@ -279,15 +282,15 @@ class SampleDesign:
         return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
-        """Change of the weights of units in proportion to the totals of their clusters.
+        """Change of unit weights that moves the first estimate by its standard error.
 
-        This change moves the first estimate by its standard error. The result is None
-        if units are independent or clusters are unknown.
+        The weights of units change in proportion to the totals of their clusters. The
+        result is None if units are independent or clusters are unknown.
         """
         return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
-        """Stratum of each independent unit, and its share in the total weight."""
+        """Stratum and share in the total weight of each independent unit."""
         return self.strata, rows.shares
 
     def _means(self, influences: Influences) -> Array:
@@ -305,7 +308,7 @@ class SampleDesign:
 
     @property
     def within_strata(self) -> Self:
-        """The design within each stratum."""
+        """Copy of the design without strata, for the units of one stratum."""
         return replace(self, strata=None, labels=None, share_covariance=None)
 
     @cached_property
@@ -327,15 +330,15 @@ class SampleDesign:
 
     @property
     def has_replicates(self) -> bool:
-        """Whether some stratum has two independent units, so that variances exist."""
+        """Whether a stratum has several independent units, so that variances exist."""
         return self.n_units > self.n_strata
 
     def simplified(self, rows: Rows) -> SampleDesign:
-        """Design of independent rows if equivalent to this design, else the design."""
+        """Return a design of independent rows if equivalent, else this design."""
         return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Reason why an interval may be too narrow; empty if none."""
+        """Reason why an interval may be too narrow, or an empty string."""
         return ""
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from skci._validation import check_choice, check_number, check_probability
 
 
 class Strata:
-    """Strata from each of which a fixed number of rows was drawn.
+    """Stratified sample: a fixed number of rows was drawn from each stratum.
 
     The variance of an estimate is then the variance within strata. If fixed numbers of
     positives and negatives were drawn, the labels are the strata.
@@ -47,7 +47,7 @@ class Strata:
 
 
 def without_average(design: Any) -> tuple[Any, bool]:
-    """Design without `average`, and whether to report means over its strata."""
+    """Design without `average`, and whether to average the metric over strata."""
     if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True
     return design, False
@@ -56,17 +56,17 @@ def without_average(design: Any) -> tuple[Any, bool]:
 class Prevalence:
     """Prevalence of the positive label in the population of interest.
 
-    Use it for a test set with another prevalence, such as a test set enriched with
-    positives. Rows are weighted by label to match the prevalence, and the labels are
-    the strata. Recall and specificity do not depend on the prevalence.
+    Use this design if the test set has another prevalence, for example if it is
+    enriched with positives. Rows are weighted by label to match the prevalence, and the
+    labels are the strata. Recall and specificity do not depend on the prevalence.
 
     Parameters
     ----------
     prevalence : float
         Proportion of the positive label, between 0 and 1.
     standard_error : float, default=0
-        Standard error of the prevalence, if it is an estimate from other rows of the
-        population; 0 if it is known.
+        Standard error of the prevalence, if the prevalence was estimated from other
+        rows of the population. The default 0 means that the prevalence is known.
 
     Examples
     --------

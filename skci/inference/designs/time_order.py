@@ -33,8 +33,9 @@ _ROUNDING = 1e-12  # relative rounding error of a squared variance
 class TimeOrder:
     r"""Rows in order of time, such as forecasts, whose errors may be autocorrelated.
 
-    To analyse several independent series, pass `groups` to the entry point. The rows of
-    each series are then in order of time, and the estimate is for these series.
+    To analyse several independent series, pass the series of each row as `groups` to
+    the metric or report. The rows of each series are then in order of time. The
+    interval refers to these series, not to a population of series.
 
     Parameters
     ----------
@@ -44,16 +45,16 @@ class TimeOrder:
     method : {"cosine", "newey-west", "diebold-mariano"}, default="cosine"
         Estimator of the long-run variance. "cosine" is the equal-weighted cosine
         estimator [1]_ [2]_. "newey-west" [3]_ uses Bartlett weights and a normal
-        quantile. "diebold-mariano", for the test of that name, adds up
-        autocovariances up to `lags`, with the factor and quantile by Harvey, Leybourne
-        and Newbold [4]_.
+        quantile. "diebold-mariano" gives the test of that name: it adds up
+        autocovariances up to `lags`, with the small-sample factor and the t quantile of
+        Harvey, Leybourne and Newbold [4]_.
     lags : int, optional
         Largest lag. For "newey-west" the default is :math:`4 (n / 100)^{2/9}`. For
         "diebold-mariano" it is the forecast horizon minus one, by default 0.
     cosines : int, optional
         Number of cosines B, by default :math:`\lceil 0.4 n^{2/3} \rceil` for the n rows
-        of the shortest series. Use fewer cosines for longer autocorrelation, such as
-        that of a season.
+        of the shortest series. Use fewer cosines if rows are correlated over longer
+        times, for example by a season.
 
     Notes
     -----
@@ -124,7 +125,7 @@ class TimeOrder:
         Returns
         -------
         TimeOrder
-            Copy of the design, bound to the series.
+            Copy of the design that stores the series.
         """
         check_choice(self.method, METHODS, "method")
         if self.lags is not None:
@@ -145,8 +146,8 @@ class TimeOrder:
         shortest = min(len(rows) for rows in bound._rows)
         if shortest < 4:
             raise ValueError(
-                "design=TimeOrder needs series of at least four rows each, got one of "
-                f"{shortest}"
+                "design=TimeOrder needs series of at least four rows each, got a "
+                f"series of {shortest}"
             )
         if self.cosines is not None and self.cosines >= shortest:
             raise ValueError(
@@ -156,7 +157,7 @@ class TimeOrder:
         return bound
 
     def _in_order(self, series: Array) -> list[Array]:
-        """Rows of each series, in order of time."""
+        """Indices of the rows of each series, in order of time."""
         order = np.arange(len(series))
         if self.time is not None:
             order = np.argsort(np.asarray(self.time), kind="stable")
@@ -166,7 +167,10 @@ class TimeOrder:
 
     @property
     def n_units(self) -> int:
-        """Number of cosines, or of rows for other methods; 0 before `with_series`."""
+        """Number of cosines, or number of rows for the other methods.
+
+        The number is 0 before `with_series` is called.
+        """
         rows = self._rows
         if not rows:
             return 0
@@ -175,7 +179,7 @@ class TimeOrder:
         return sum(map(len, rows))
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Yield one component per series: cosine sums, or sums over windows.
+        """Yield the components of the covariance for each series.
 
         Parameters
         ----------
@@ -185,7 +189,7 @@ class TimeOrder:
         Yields
         ------
         Component
-            Cosine sums, or sums over windows, of one series.
+            Component of one series, such as its cosine sums.
         """
         values, n_cosines = np.asarray(influences), self._n_cosines
         for rows in self._rows:
@@ -210,7 +214,7 @@ class TimeOrder:
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Reason why intervals may be too narrow: a season, or few effective rows.
+        """Reason why intervals may be too narrow, such as a season.
 
         Parameters
         ----------
@@ -220,8 +224,8 @@ class TimeOrder:
         Returns
         -------
         str or tuple
-            The reason, with a number of cosines if fewer cosines help; or empty if
-            there is none.
+            The reason, or an empty string. If fewer cosines help, the reason includes
+            their number.
         """
         values = np.asarray(influences)[:, 0]
         values = values / (np.abs(values).max() or 1.0)  # avoid overflow of powers
@@ -233,7 +237,7 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Reason if the estimated variance misses a season, else an empty string."""
+        """Reason if the estimated variance omits a season, or an empty string."""
         season = find_season(series)
         if season is None:
             return ""
@@ -259,7 +263,7 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Reason if the effective sample size is small, else an empty string."""
+        """Reason if the effective sample size is small, or an empty string."""
         n = sum(map(len, series))
         effective = sum(len(values) / _variance_ratio(values) for values in series)
         enough = _ENOUGH if n > _CORRELATED * effective else _FEW
@@ -271,7 +275,7 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Reason if a few runs of rows have most influence, else an empty string."""
+        """Reason if a few runs of successive rows dominate, or an empty string."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -299,7 +303,7 @@ class TimeOrder:
 
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
-    """Component with sums of influence values times cosines."""
+    """Component with sums of influence values, weighted by cosines."""
     sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
     totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
     df = _degrees_of_freedom(values[:, 0], n_cosines)
@@ -309,9 +313,9 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Degrees of freedom of the mean square of cosine sums.
 
-    The degrees of freedom are the number of cosines, unless a few runs of rows
-    dominate. Dominance is detected from sums over windows of 3/4 of the period of the
-    fastest cosine. If the kurtosis of these sums exceeds the normal kurtosis by two
+    The degrees of freedom are the number of cosines, unless a few runs of successive
+    rows dominate. Dominance is detected from sums over windows of 3/4 of the period of
+    the fastest cosine. If the kurtosis of these sums exceeds the normal kurtosis by two
     standard errors, Satterthwaite's degrees of freedom for the sums are an upper bound.
     """
     n = len(values)
@@ -326,24 +330,25 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
 
 
 def _window_sums(values: Array, width: int) -> Array:
-    """Sums over all windows of `width` rows, including windows partly outside."""
+    """Sums over all windows of `width` rows, also beyond both ends of the series."""
     outside = [(width, width - 1)] + [(0, 0)] * (values.ndim - 1)
     sums = np.cumsum(np.pad(values, outside), axis=0)
     return sums[width:] - sums[:-width]
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:
-    """Component with sums over moving windows, for Bartlett weights."""
+    """Component of the Newey-West variance, with sums over moving windows."""
     sums = _window_sums(values, lags + 1) / np.sqrt(lags + 1)
     return Component(sums, ddof=0, degrees_of_freedom=_NORMAL, is_part=True)
 
 
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
-    """Yield components for autocovariances, scaled by the small-sample factor.
+    """Yield components for the autocovariances of the test of Diebold and Mariano.
 
-    The factor is the one by Harvey, Leybourne and Newbold. The totals of the first
-    component are the rows; the totals of each other component are the sums of the pairs
-    of rows at one lag. The degrees of freedom are n - 1 for any number of lags.
+    Values are multiplied by the small-sample factor of Harvey, Leybourne and Newbold.
+    The first component is the variance. Three components for each lag k add the
+    autocovariance at k, by the identity ``(a + b)**2 - a**2 - b**2 = 2 * a * b`` for
+    rows at distance k. The degrees of freedom are n - 1 for any number of lags.
     """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
@@ -361,16 +366,16 @@ _NORMAL = 1e9  # degrees of freedom of a normal quantile
 def _variance_ratio(values: Array) -> float:
     """Ratio of the long-run variance to the variance under independence, at least 1.
 
-    The ratio follows from a model: an autoregression of order 1, possibly observed with
-    noise. The mean square of the cosine sums is itself the estimated variance, so that
-    it could not reveal that this variance is too small.
+    The ratio is computed from a model, an autoregression of order 1 that may be
+    observed with noise. The cosine sums are not used, because their mean square is the
+    estimated variance itself, and could not reveal that this variance is too small.
     """
     first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
     return 1 + 2 * first / (1 - decay)
 
 
 def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
-    """First autocorrelation (0 if not notable), and decay factor of later ones.
+    """Autocorrelation at lag 1 (0 if insignificant), and its decay at later lags.
 
     The decay factor is the ratio of the autocorrelations at lags 2 and 1. This ratio is
     also valid if the autoregression is observed with noise.
@@ -386,16 +391,20 @@ def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
 
 
 class Season(NamedTuple):
-    """Period in rows, and autocorrelations at multiples of the period."""
+    """Seasonal autocorrelation of rows whose distance is a multiple of a period."""
 
     period: int
+    """Number of rows in one period."""
     autocorrelation: float
     """Autocorrelation of rows one period apart."""
     decay: float
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Lags in n rows, and their contributions to the relative variance of a sum."""
+        """Lags at multiples of the period, and their terms in the variance of a sum.
+
+        The terms are relative to the variance of a sum of n independent rows.
+        """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
         return lags, (1 - lags / n) * np.append(1, powers)
@@ -465,7 +474,7 @@ def _without_pattern(values: Array, period: int) -> Array:
 
 
 def _lagged_sums(series: Sequence[Array], n_lags: int) -> Array:
-    """Sums of products at lags up to n_lags, and of squared products, by lag."""
+    """Sums of products and of squared products of values, for lags up to `n_lags`."""
     total = np.zeros((2, n_lags + 1))
     for values in series:
         size = next_fast_len(len(values) + n_lags, real=True)

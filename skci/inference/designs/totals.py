@@ -1,7 +1,7 @@
 """Covariance, degrees of freedom, skewness and tails from totals of independent units.
 
-All designs return components with totals. Only this module computes variances from
-them.
+All designs return components with totals. Only this module computes variances from the
+totals.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_BLOCK = 1 << 16  # largest index of a block, before blocks are renumbered
 
 
 def covariance(components: Iterable[Component]) -> Array:
-    r"""Sum of the components of a covariance, (K, K).
+    r"""Add up the components of a covariance matrix, (K, K).
 
     .. math:: \sum_c \pm \frac{G_c}{G_c - d} \sum_{g=1}^{G_c} S_{cg} S_{cg}^T
 
@@ -50,7 +50,7 @@ def covariance(components: Iterable[Component]) -> Array:
 
 
 def _products(component: Component) -> Array:
-    """Sum over units of the products of totals, multiplied by G / (G - d)."""
+    """Covariance matrix of one component, without its sign."""
     totals = component.totals
     factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
@@ -63,7 +63,11 @@ def _products(component: Component) -> Array:
 
 
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
-    """Factor G / (G - d), or 1 with blocks, and the multiplicity of each product."""
+    """Small-sample factor G / (G - d), and multiplicities of products of totals.
+
+    If a component has blocks, the multiplicities include the factor of each block, and
+    the returned factor is 1.
+    """
     numbers, squares = repeats[:2]
     if component.blocks is None:
         n, ddof = float(numbers.sum()), 0 if component.is_known else component.ddof
@@ -74,7 +78,7 @@ def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
 
 
 def _repeats(component: Component) -> _Repeats:
-    """Multiplicities of the totals and their powers, (4, G)."""
+    """Multiplicities of the totals and their powers, (4, G), by default 1."""
     if component.repeats is None:
         return np.broadcast_to(1.0, (4, len(component.totals)))
     return component.repeats
@@ -87,7 +91,7 @@ def _column(component: Component, k: int) -> Array:
 
 
 def _centres(component: Component) -> Centres:
-    """Weighted means of totals by block: sums of totals over sums of sizes."""
+    """Mean of each block: the sum of its totals divided by the sum of its sizes."""
     blocks, sizes, n = component.blocks, component.sizes, _repeats(component)[0]
     assert blocks is not None
     if sizes is None:
@@ -110,11 +114,12 @@ def _centred(component: Component) -> Array:
 
 
 class Moments(NamedTuple):
-    """Sums of powers of unit totals of influence values, by block.
+    """Sums of powers of unit totals, by block.
 
-    `sizes` contains the number of units of each block. The sums of squares and cubes
-    are negative for blocks of a component that is subtracted. All totals are divided by
-    one number, so that powers do not overflow.
+    A unit total is the sum of the influence values of the rows of a unit. `sizes`
+    contains the number of units of each block. The sums of squares and cubes are
+    negative for blocks of a component that is subtracted. All totals are divided by the
+    same number, so that powers do not overflow.
     """
 
     sizes: Sequence[float]
@@ -139,8 +144,8 @@ class Moments(NamedTuple):
             {(\sum_g S_g^2)^2} - \frac{1}{G} \Bigr) \Bigr) ,
 
         about :math:`G - 1` for totals with the same normal distribution, and 2 for a
-        single dominating total. For several blocks with variances :math:`V_h`, they are
-        :math:`(\sum_h V_h)^2 / \sum_h V_h^2 / \nu_h`.
+        single dominating total. For several blocks with variances :math:`V_h`, the
+        degrees of freedom are :math:`(\sum_h V_h)^2 / \sum_h V_h^2 / \nu_h`.
 
         References
         ----------
@@ -161,14 +166,14 @@ class Moments(NamedTuple):
 
 
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
-    """Moments from the totals of influence values.
+    """Compute moments from the totals of influence values.
 
-    The first column of the components has influence values. An optional second column
-    indicates the rows that count. Units without such rows are not counted, unless
+    The first column of the totals has influence values. An optional second column has
+    an indicator of the rows in use. Units without such rows are not counted, unless
     centring within blocks makes their totals nonzero. Blocks of independent rows are
-    also divided by `classes`, masks of shape (G,) within which influence values have
-    mean zero. Classes are ignored if the division would leave a single row in a block
-    although the classes have more rows, as for many targets.
+    further divided by `classes`. Each class is a mask of shape (G,), within which
+    influence values have mean zero. Classes are ignored if the division would leave a
+    single row in a block although each class has several rows, as for many targets.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -221,7 +226,7 @@ def _sums_of_powers(
 def _divided(
     blocks: Array | None, rows: Array, classes: Sequence[Array]
 ) -> Array | None:
-    """Blocks of rows divided by classes; unchanged if a new block had a single row."""
+    """Divide blocks by classes, unless a new block would have a single row."""
     parts: Any = 0 if blocks is None else blocks
     for members in classes:
         parts = 2 * parts + members
@@ -234,7 +239,10 @@ def _divided(
 
 
 class UnitWeights(NamedTuple):
-    """Sums of powers of the total weights of independent units."""
+    """Sums of powers of the weights of independent units.
+
+    The weight of a unit is the total weight of its rows.
+    """
 
     n: float
     """Number of units that have some of the indicated rows."""
@@ -247,9 +255,9 @@ class UnitWeights(NamedTuple):
 
     @property
     def effective_sample_size(self) -> float:
-        r"""Effective sample size if the rows of each unit are identical.
+        r"""Kish's effective sample size, for units of identical rows.
 
-        It is Kish's :math:`(\sum w)^2 / \sum w^2` over the units.
+        The effective sample size is :math:`(\sum w)^2 / \sum w^2` over the units.
         """
         return self.total**2 / self.squares if self.total else 0.0
 
@@ -261,11 +269,11 @@ class UnitWeights(NamedTuple):
 
 
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
-    """Weights of units, from the components for an indicator of rows.
+    """Weights of independent units, from the totals of an indicator of rows.
 
-    Crossed factors have several kinds of units, of which the kind with the fewest units
-    is used. Components that each cover only some rows, such as series, are treated as
-    one kind. `total` is the weight of the indicated rows.
+    `total` is the weight of the indicated rows. Crossed factors have several kinds of
+    units; the kind with the fewest units is used. Components that each cover only some
+    rows, such as series, are treated as one kind.
     """
     kinds: list[UnitWeights] = []
     parts: list[UnitWeights] = []
@@ -290,10 +298,10 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
 
 
 def intraclass_correlation(components: Iterable[Component]) -> float | None:
-    r"""Correlation of influence values of rows within units, such as clusters.
+    r"""Intraclass correlation of the influence values within units, such as clusters.
 
-    It is the mean product of pairs of rows, averaged over units, divided by the mean
-    square:
+    The correlation is the mean product of pairs of rows, averaged over units, divided
+    by the mean square:
 
     .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
         {\sum_{i \ne j} w_i w_j} \Bigl/ \sum_g \frac{\sum_i w_i^2 L_i^2}
@@ -306,8 +314,8 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     Parameters
     ----------
     components : iterable of Component
-        Totals of :math:`w L`, w, :math:`w^2 L^2` and :math:`w^2` over the rows that
-        count. The weights w add up to 1.
+        Totals, for each unit, of :math:`w L`, w, :math:`w^2 L^2` and :math:`w^2` over
+        its rows, with influence values L and weights w. The weights add up to 1.
     """
     parts = [part for part in components if not part.is_known]
     if len(parts) > 1:
@@ -325,15 +333,15 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
 
 
 def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
-    r"""Weight of the tail of totals, from quantiles.
+    r"""Heaviness of the tail of the distribution of totals, from quantiles.
 
     .. math:: \log \frac{q_{.98} - q_{.9}}{q_{.9} - q_{.6}}
 
-    with quantiles q on the side of the largest absolute total. The weight is .15 for an
-    exponential distribution and 1.16 for a Pareto distribution with moments of orders
-    below 1.5. The weight does not depend on the largest totals, because intervals
-    undercover in samples that lack such totals by chance. Totals occur with the given
-    frequencies.
+    with quantiles q on the side of the largest absolute total. The heaviness is .15 for
+    an exponential distribution and 1.16 for a Pareto distribution with moments of
+    orders below 1.5. It does not depend on the largest totals, because intervals
+    undercover in samples that lack such totals by chance. `frequencies` contains the
+    number of times that each total occurs, by default once.
 
     Returns
     -------
@@ -364,14 +372,15 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
 
 
 def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
-    r"""Shape of the tail of totals, from ratios of distances to the minimum.
+    r"""Hill's estimate of the shape of the tail of the distribution of totals.
 
     .. math:: \frac{1}{m} \sum_{i \le m}
         \log \frac{x_{(i)} - x_{\min}}{x_{(m + 1)} - x_{\min}}
 
-    over the :math:`m = \min(G / 5, 3 \sqrt{G})` most extreme of G values, on the side
-    with the largest absolute value (Hill, 1975, Annals of Statistics 3, 1163-1174). The
-    shape is about .6 for squared errors and similar losses if errors are normal.
+    where :math:`x_{(i)}` is the i-th largest of G totals, negated if the most extreme
+    total is negative, and :math:`m = \min(G / 5, 3 \sqrt{G})` (Hill, 1975, Annals of
+    Statistics 3, 1163-1174). The shape is about .6 for squared errors and similar
+    losses if errors are normal.
 
     Returns
     -------
@@ -390,10 +399,11 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
 def tail_shape(
     components: Iterable[Component], shape: Callable[..., float] = weight_of_tail
 ) -> float:
-    """Weight or shape of the tail of unit totals.
+    """Heaviest tail of unit totals over all components, measured by `shape`.
 
-    Components have two columns, as in `moments`. With several blocks, the block with
-    the largest total is used. The result is NaN if only sums of products are known.
+    Components have two columns, as in `moments`. If a component has blocks, the block
+    with the largest total is used. Components that are known or subtracted, or have
+    given degrees of freedom, are skipped. The result is NaN if no component remains.
     """
     shapes = []
     for component in components:
@@ -415,13 +425,16 @@ def tail_shape(
 
 
 def _side(totals: Array, n: int) -> tuple[Array, float]:
-    """Totals, negated if the most extreme one is negative, and the tail's size."""
+    """Totals with the most extreme total positive, and the size of the tail."""
     side = totals if totals.max() >= -totals.min() else -totals
     return side, min(n / 5, 3 * math.sqrt(n))
 
 
 def _largest(values: Array, frequencies: Array, m: int) -> Array:
-    """The m + 1 largest values, descending; empty if m is small or many are equal."""
+    """The m + 1 largest values, in descending order.
+
+    The result is empty if m is small, or if many of the values are equal.
+    """
     empty = np.empty(0)
     if m < _MIN_RATIOS:
         return empty

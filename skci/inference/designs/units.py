@@ -38,7 +38,7 @@ class IndependentRows(SampleDesign):
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)
 
     def merge_units(self, unit: Array) -> IndependentRows:
-        """Merge units of the same stratum; `unit` has the new index of each unit."""
+        """Merge units within strata; `unit` contains the new index of each unit."""
         if self.strata is None:
             return self
         strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
@@ -53,7 +53,11 @@ class IndependentRows(SampleDesign):
 
 @dataclass(frozen=True, eq=False)
 class Clusters(SampleDesign):
-    """Design of clustered rows, with an entry for each unit in each cluster."""
+    """Design of clustered rows.
+
+    The design has an entry for each pair of a cluster and a unit with rows in the
+    cluster. A unit is a set of identical rows.
+    """
 
     number: Array
     """Cluster index of each entry, ascending."""
@@ -79,7 +83,10 @@ class Clusters(SampleDesign):
         squares: Array | None = None,
         kind: str = "group",
     ) -> Clusters:
-        """Add up the weights of rows (by default 1) in each unit of each cluster."""
+        """Create the design from the cluster index and the unit index of each row.
+
+        The weights of rows are 1 by default.
+        """
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
         number, unit = np.divmod(pairs, units)
@@ -122,7 +129,10 @@ class Clusters(SampleDesign):
         return self.strata[self.unit[self.starts]], sizes
 
     def simplified(self, rows: Rows) -> Clusters | IndependentRows:
-        """Independent rows, if each of several clusters has a single row."""
+        """Return a design of independent rows if each cluster has a single row.
+
+        A single cluster, and clusters within strata, remain clusters.
+        """
         is_single = self.strata is not None or self.n_units < 2
         if is_single or not all_units_are_rows(rows, self):
             return self
@@ -137,13 +147,13 @@ class Clusters(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def merge_units(self, unit: Array) -> Clusters:
-        """Merge units without strata; `unit` has the new index of each unit."""
+        """Merge units; `unit` contains the new index of each unit."""
         columns = self.number, unit[self.unit], self.weights, self.squares
         return self.from_rows(self.keys, *columns, self.kind)
 
     @property
     def all_squares(self) -> Array:
-        """Sums of squared weights, which are 1 by default."""
+        """Sums of the squared weights of rows, which are 1 by default, by entry."""
         return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
@@ -159,10 +169,11 @@ _PLURALS = {"group": "groups", "query": "queries"}
 def merge_designs(
     parts: Sequence[tuple[IndependentRows | Clusters, float, int]], unit: Array
 ) -> IndependentRows | Clusters:
-    """Merge the designs of parts of a sample; clusters of the same name are merged.
+    """Merge the designs of several parts of one sample.
 
-    Parts are tuples of a design, a factor for its weights, and its number of units.
-    `unit` has the new index of each unit of all parts, in their order.
+    Clusters with the same name in several parts become one cluster. Each part is a
+    tuple of a design, a factor for the weights, and the number of units of the part.
+    `unit` contains the new indices of all units, part by part.
     """
     first, *remaining = (design for design, *_ in parts)
     if not remaining:
@@ -173,7 +184,7 @@ def merge_designs(
 
 
 def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> Clusters:
-    """Concatenate clusters; `by_name` merges clusters of the same name."""
+    """Concatenate the clusters of parts; `by_name` merges clusters of equal name."""
     keys = number = np.arange(sum(len(clusters.keys) for clusters, *_ in parts))
     if by_name:
         names = [name for clusters, *_ in parts for name in clusters.keys.tolist()]
@@ -189,7 +200,7 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
 
 
 def census(design: SampleDesign, n: int) -> IndependentRows:
-    """Design for a census: n rows are the whole population, in the same strata."""
+    """Design for n rows that are the whole population, with the same strata."""
     if isinstance(design, IndependentRows):
         return replace(design, n_units=n, ddof=0)
     return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)
@@ -200,13 +211,13 @@ def stack_samples(
 ) -> tuple[Rows, IndependentRows | Clusters]:
     """Concatenate independent samples, which become strata.
 
-    Rows of all samples have equal weight on average.
+    Weights are scaled such that the rows of each sample have mean weight 1.
     """
     designs = [design for _, design in parts]
     if any(design.share_covariance is not None for design in designs):
         raise ValueError(
-            "reports must not use a prevalence with a standard error, because they may "
-            "share its error"
+            "reports must not use a prevalence with a standard error, because all "
+            "reports may share the error of the prevalence"
         )
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
@@ -217,7 +228,7 @@ def stack_samples(
     clusters: list[Any] = [design for design in designs if not design.rows_are_units]
     if 0 < len(clusters) < len(parts):
         raise ValueError(
-            "reports must either all have groups or all be without, got both kinds"
+            "reports must either all have groups or all have no groups, got both kinds"
         )
     if clusters and not all(design.has_replicates for design in designs):
         raise ValueError("each report must have at least two groups, got one")
@@ -233,9 +244,9 @@ def stack_samples(
 
 @dataclass(frozen=True, eq=False)
 class RowwiseDesign(SampleDesign):
-    """A user's `Design` for n rows.
+    """Adapter for a user's `Design` of n rows.
 
-    A design with strata has the components of independent rows within strata.
+    If the user's design has strata, rows are treated as independent within strata.
     """
 
     design: Design
@@ -249,11 +260,12 @@ class RowwiseDesign(SampleDesign):
     def from_weighted_rows(
         cls, design: Any, weighted_rows: Any, n: int
     ) -> RowwiseDesign:
-        """Design of n rows, given the index of rows with weight (``...`` for all rows).
+        """Create a design of n rows, some of which may have weight zero.
 
-        Rows without weight are dropped from the columns of the design, so that the
-        design counts only units with rows. In series, these rows are kept, because
-        they also mark points in time.
+        `weighted_rows` is the index of the rows with positive weight (``...`` for all
+        rows). Other rows are dropped from the columns of the design, so that the design
+        counts only units with weight. In series, all rows are kept, because they also
+        mark points in time.
         """
         columns = getattr(design, "columns", None) or ()
         if weighted_rows is ... or not columns or hasattr(design, "with_series"):
@@ -289,7 +301,7 @@ class RowwiseDesign(SampleDesign):
     def _checked_components(
         self, influences: Influences | Array, method: Any = None
     ) -> list[Component]:
-        """Checked components of the user's design, by a method of the design."""
+        """Check the components that a method of the user's design returns."""
         values = self._for_all_rows(influences)
         components = (method or self.design.components)(values)
         prefix = f"design {self._name} must return components"
@@ -313,7 +325,7 @@ class RowwiseDesign(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
-        """Check the number of units, and the components of some influence values."""
+        """Check the number of units, and the components for trial values."""
         check_integer(self.n_units, f"n_units of design {self._name}")
         trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
             :, np.newaxis
@@ -325,8 +337,8 @@ class RowwiseDesign(SampleDesign):
         if not np.allclose(covariance(components), covariance([expected])):
             raise ValueError(
                 f"design {self._name} with stratum must return components with the "
-                "variance of Strata, which tables of strata use; for another variance, "
-                "such as a finite population correction, remove stratum"
+                "same variance as Strata; for another variance, such as one with a "
+                "finite population correction, remove stratum"
             )
 
     def small_sample_reason(self, influences: Influences) -> str | SmallSampleReason:
@@ -341,7 +353,6 @@ class RowwiseDesign(SampleDesign):
 
     @property
     def _name(self) -> str:
-        """Name of the class of the design."""
         return type(self.design).__name__
 
     def __str__(self) -> str:
@@ -350,7 +361,7 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Copy of a design with other values of columns; the design may be frozen."""
+    """Copy a design, and replace the values of its columns, even if it is frozen."""
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)
@@ -358,10 +369,11 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Component:
-    """Checked component, from influence values of shape (rows, parameters)."""
+    """Check a component that a design returned for values of the given shape."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{prefix}: an iterable of Component, got one of {type(component).__name__}"
+            f"{prefix}: an iterable of Component, got items of "
+            f"{type(component).__name__}"
         )
     df = component.degrees_of_freedom
     if not (df is None or df > 0):
@@ -400,9 +412,10 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
 
 
 def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
-    """Weights of the independent units that have rows in the given units of a sample.
+    """Weights of the independent units that contain some of the given sample units.
 
-    `units` is a mask of the units, or their weights.
+    A sample unit is a set of identical rows. `units` is a mask of sample units, or
+    contains their weights.
     """
     values: Array = np.array([0.0, 1.0])
     index: Array
@@ -439,7 +452,10 @@ def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
 
 
 def is_simple(rows: Rows, design: SampleDesign) -> bool:
-    """Whether all rows are a simple random sample: equal weights, each a unit."""
+    """Whether all rows are a simple random sample.
+
+    The rows must have equal weights and be independent units.
+    """
     if not rows.are_equal or design.share_covariance is not None:
         return False
     return all_units_are_rows(rows, design)

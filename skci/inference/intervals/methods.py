@@ -45,11 +45,11 @@ _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
 class Task(NamedTuple):
-    """One interval to compute.
+    """Inputs from which an interval method computes one interval.
 
-    If the method blurs, the standard error includes the noise of blurring.
-    `rarer_class` is the number of rows in the rarer class of an area under a curve, and
-    0 for other measures. Without a table, `functional` and `counts` are None.
+    For the method "blurred", the standard error includes the added noise. `rarer_class`
+    is the number of rows in the rarer class of an area under a curve, and 0 for other
+    measures. `functional` and `counts` are None if there is no table of counts.
     """
 
     trait: MeasureProperties
@@ -79,7 +79,7 @@ class IntervalMethod:
     """Whether the variance is computed at a table with pseudo-counts, where it is never
     zero, instead of at the observed table."""
     blurs: bool = False
-    """Whether the method adds the blurring to the variance."""
+    """Whether the method adds the noise of blurring to the variance."""
     needs: AvailableData = "table"
     """Information on the estimate that the method requires."""
     needs_error: bool = True
@@ -95,7 +95,7 @@ class IntervalMethod:
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method adds variance to the variance at the observed table."""
+        """Whether the method increases the variance of the observed table."""
         return self.smooths or self.blurs
 
     def serves(
@@ -108,7 +108,7 @@ class IntervalMethod:
     def limits(
         self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
     ) -> list[Limits]:
-        """Lower and upper limits for pairs of critical values.
+        """Lower and upper limits of tasks, each with two critical values.
 
         Methods that add pseudo-counts use z, the normal quantile of the level.
         """
@@ -120,12 +120,12 @@ class IntervalMethod:
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        """Critical values at which a limit equals a null value.
+        """Critical values at which one limit of an interval equals a null value.
 
         If the alternative is `above` the null, the limit is the lower limit, else the
         upper limit. The critical value is negative if the null lies on the other side
-        of the estimate. It is minus infinity if no limit reaches the null, and NaN if
-        the search failed.
+        of the estimate. The critical value is minus infinity if no limit reaches the
+        null, and NaN if the search failed.
         """
         triples = zip(tasks, nulls, above, strict=True)
         roots = [
@@ -142,9 +142,10 @@ class IntervalMethod:
 
 
 def _clip(task: Task, low: float, high: float) -> Limits:
-    """Limits clipped to the range, and to both sides of the estimate.
+    """Clip limits to the range, and keep the estimate between the limits.
 
-    If the estimate lies on the boundary of the range, so does the limit.
+    If the estimate lies on the boundary of the range, the limit on this side is the
+    boundary.
     """
     lowest, highest = task.trait.range_of_estimator
     low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
@@ -162,13 +163,14 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 class Wald(IntervalMethod):
     """Centre plus and minus `crit` standard errors, on the scale of a link function.
 
-    For contrasts of areas, the correction for skewness moves limits only outwards. The
-    skewness of such contrasts is estimated from the few rows of the rarer class, and
-    the error of the estimated skewness is correlated with the error of the contrast.
+    For contrasts of areas under curves, the correction for skewness moves limits only
+    outwards. The skewness of such contrasts is estimated from the few rows of the rarer
+    class, and the error of the estimated skewness is correlated with the error of the
+    contrast.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
-        """Link, and the centre and standard error on the scale of the measure."""
+        """Link function, with the centre and standard error before transformation."""
         return task.trait.scale, task.estimate, task.standard_error
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
@@ -184,9 +186,10 @@ class Wald(IntervalMethod):
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        """Distance in standard errors, before limits are clipped to the range.
+        """Distance of the null from the estimate, in standard errors.
 
-        A null on the other side of the estimate is not excluded by the limit.
+        The distance refers to limits that are not clipped to the range. The distance is
+        at most 0 if the limit and the null are on different sides of the estimate.
         """
         link, centre, error = self._normal(task, z)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -201,10 +204,10 @@ class Wald(IntervalMethod):
 
 
 def with_curvature(s: float, c: float) -> float:
-    r"""Error :math:`s + c s^2 + ...` with curvature c, increasing for all s.
+    r"""Error s with curvature c added, about :math:`s + c s^2`.
 
-    The error is :math:`(e^{2 c s} - 1) / (2 c)` if :math:`c s > 0`, as for a ratio with
-    a small denominator, and the inverse function otherwise.
+    The result increases with s: it is :math:`(e^{2 c s} - 1) / (2 c)` if :math:`c s >
+    0`, as for a ratio with a small denominator, and the inverse function otherwise.
     """
     if abs(c) < _SYMMETRIC:
         return s
@@ -214,7 +217,7 @@ def with_curvature(s: float, c: float) -> float:
 
 
 def _transformed(t: float, a: float, b: float, c: float) -> float:
-    """Studentised error t transformed to an approximately normal error.
+    """Transform a studentised error t to an approximately normal error.
 
     The transformation removes curvature c, then skewness (Hall, 1992).
     """
@@ -232,7 +235,7 @@ def _untransformed(u: float, a: float, b: float, c: float) -> float:
 
 
 class PlusFour(Wald):
-    """Wald's interval at the table with z^2 rows added, distributed equally over cells.
+    """Wald's interval after z^2 rows are added in equal parts to all cells.
 
     Each of the four cells of a binary table gains z^2/4.
     """
@@ -247,7 +250,7 @@ class PlusFour(Wald):
 
 
 class AgrestiCoull(Wald):
-    """Wald's interval with z^2/2 successes and failures added (1998)."""
+    """Wald's interval after z^2/2 successes and z^2/2 failures are added (1998)."""
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         successes, trials = task.trait.successes_and_trials(task.counts)
@@ -318,7 +321,7 @@ class Logit(Wald):
 
 
 def _in_range(task: Task) -> Task:
-    """Task for the position of the estimate in its range, from 0 to 1."""
+    """Task with the estimate rescaled from its range to (0, 1)."""
     lowest, highest = task.trait.bounds
     width = highest - lowest
     share = (task.estimate - lowest) / width
@@ -326,14 +329,17 @@ def _in_range(task: Task) -> Task:
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
-    """Whether the standard error near the boundary exceeds Birnbaum's bound."""
+    """Whether an estimate near the boundary has a variance above Birnbaum's bound."""
     a, error = task.estimate, task.standard_error
     largest = a * (1 - a) * task.design_effect
     return task.rarer_class * error**2 > largest and error > min(a, 1 - a)
 
 
 def _wilson(task: Task, crit: float) -> float:
-    """Wilson's limit for the estimate as a proportion of the rarer class."""
+    """Wilson's limit for an area A, treated as A k successes in k trials.
+
+    k is the number of rows in the rarer class, divided by the design effect.
+    """
     c, p = crit, task.estimate
     k = task.rarer_class / task.design_effect
     root = math.sqrt(k * p * (1 - p) + c**2 / 4)
@@ -371,7 +377,8 @@ class Beta(IntervalMethod):
     a quantile of Beta(x + 1 - a, n - x + a). The interval with a = 0 is the exact
     interval of Clopper and Pearson (1934). The interval with a = 1/2 is the
     equal-tailed posterior interval under Jeffreys' prior (Brown, Cai and DasGupta,
-    2001). For a limit of 0 or 1, the beta distribution may be undefined.
+    2001). If x is 0 or n, a beta distribution may be undefined; the limit is then 0 or
+    1.
     """
 
     a: float
@@ -395,9 +402,9 @@ class Beta(IntervalMethod):
 
 
 class Score(IntervalMethod):
-    """Values that the score test of a multinomial does not reject.
+    """Score interval: values that the score test of a multinomial does not reject.
 
-    A design effect divides the statistic (Rao and Scott, 1981).
+    The test statistic is divided by the design effect (Rao and Scott, 1981).
     """
 
     def limits(
@@ -426,9 +433,10 @@ class Score(IntervalMethod):
 
 
 class AgreementInterval(Score):
-    """Largest difference between models that agree in all rows; see `Agreement`.
+    """Interval for two models that agree in all rows; see `Agreement`.
 
-    The interval is the score interval if `Agreement` gives no limits.
+    The limits bound the difference of the models in the population. If `Agreement` has
+    no bound, the interval is the score interval.
     """
 
     def limits(
@@ -456,7 +464,7 @@ def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
-    """Functionals, counts, bounds and design effects of tasks."""
+    """Functionals, counts, ranges and design effects of tasks."""
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)
@@ -528,7 +536,7 @@ def automatic(
     available: AvailableData = "table",
     preferred: Sequence[str] = (),
 ) -> str:
-    """Method for "auto": the first that supports the measure, else "delta"."""
+    """Method that "auto" selects: the first supported method, else "delta"."""
     for method in (*preferred, *trait.automatic):
         if METHODS[method].serves(trait, available):
             return method
@@ -544,7 +552,8 @@ def unsupported_reason(
 ) -> str | None:
     """Explain why a method does not support a measure; None if the method supports it.
 
-    The text names the methods that support the measure. `where` is added to the reason.
+    The text names the methods that support the measure. `where` is a text that is
+    appended to the reason.
     """
     if METHODS[method].serves(trait, available):
         return None

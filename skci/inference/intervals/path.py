@@ -56,7 +56,7 @@ _TINY_COUNT = 1e-80  # count added to cells; undefined estimates depend on it
 _INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUNT
 
 # Newton's method.
-_MAX_DECREASE = (0.9, 0.97)  # of p and w in a step, in observed and empty cells
+_MAX_DECREASE = (0.9, 0.97)  # share of p or w per step: observed, empty cells
 _MAX_STEPS = 12
 _TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
 _DIFFERENCE = 1e-5  # relative step of the forward differences
@@ -65,7 +65,7 @@ _ROOT_DIFFERENCE = 0.1  # largest change of the root in such a step
 
 
 class Batch:
-    """Arrays with common leading axes, indexed like one array."""
+    """Set of arrays with common leading axes, which are indexed together."""
 
     def __getitem__(self, index: Any) -> Self:
         return type(self)(*[array[index] for array in vars(self).values()])
@@ -77,7 +77,7 @@ class Batch:
 
 @dataclass
 class PathPoint(Batch):
-    """Unknowns of Newton's method: probabilities p, weights w and multiplier."""
+    """Unknowns of Newton's method: probabilities p, weights w and the multiplier."""
 
     p: Array
     w: Array
@@ -87,7 +87,7 @@ class PathPoint(Batch):
 
 @dataclass
 class ProfilePoint(PathPoint):
-    """Point of the path, with the profile at the point."""
+    """Point of the path, with the value and the test statistic at the point."""
 
     value: Array
     root: Array
@@ -99,10 +99,11 @@ class ProfilePoint(PathPoint):
 
 
 class Problem:
-    """Functionals of samples, on the scale on which the path is computed.
+    """Functionals and samples for which paths are computed.
 
-    A functional g with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
-    method converges better. The statistic is invariant under this transformation.
+    A functional g with range (a, inf) is replaced by ``log(g - a)``, called the scale
+    of the path, for which Newton's method converges better. The test statistic is
+    invariant under this transformation.
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
@@ -154,7 +155,10 @@ class Problem:
         self.standard_error = np.sqrt(variance / samples.n)
 
     def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
-        """Values on the scale of the path, and influence values, at p (K, k, m)."""
+        """Compute values, on the scale of the path, and influence values.
+
+        The probabilities p have shape (K, k, m).
+        """
         functional_index = self._functional_index[index]
         if functional_index[0] == functional_index[-1]:
             value, influence, _ = self._functionals[functional_index[0]](p)
@@ -188,7 +192,12 @@ class Problem:
         return np.where(self._log[index], np.log(value - low), value)
 
     def to_line(self, index: Array, value: Array) -> Array:
-        """Map values to the real line: by logit, log, or arsinh of standard errors."""
+        """Map values to the real line.
+
+        The map is the logit for a finite range, and arsinh of the number of standard
+        errors from the estimate for an infinite range. Logarithmic values are
+        unchanged.
+        """
         low, high = self.bounds[index].T
         z = (value - self.interior_value[index]) / self.standard_error[index]
         unbounded = np.where(self._log[index], value, np.arcsinh(z))
@@ -203,7 +212,7 @@ class Problem:
         return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
 
     def has_interior_limit(self) -> Array:
-        """Whether the limit differs from the bound of the range, shape (J, 2).
+        """Whether each limit differs from the bound of the range, shape (J, 2).
 
         A limit equals the bound if the estimate equals the bound or is undefined. An
         undefined estimate depends on the tiny counts that are added to the cells.
@@ -226,11 +235,12 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Points at the targets, on the paths of samples `index`, and mask of convergence.
+    """Find points of the paths at given targets, by Newton's method.
 
-    If `by_root`, a target is a root of the statistic, else a value of
-    ``problem.evaluate``. The proportions f may differ from the proportions of the
-    samples. The array x contains starting points.
+    Returns the points for the samples `index`, and a mask of convergence. If `by_root`,
+    a target is a root of the statistic, else a value of ``problem.evaluate``. The
+    proportions f may differ from the proportions of the samples. The array x contains
+    starting points.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -260,7 +270,10 @@ def _step(
     target: Array,
     by_root: bool,
 ) -> tuple[ProfilePoint, Array]:
-    """Damped Newton step, and its relative size before damping (inf if singular)."""
+    """Damped Newton step, and its relative size before damping.
+
+    The size is infinite if the linear system is singular.
+    """
     if problem.mixed is not None:
         x = replace(x, p=problem.mixed.with_totals(x.p, f))
     p, w, multiplier = x.p, x.w, x.multiplier
@@ -335,7 +348,7 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 
 
 def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solve the system of `_solve_cells` for a mixture of strata, in mixture cells."""
+    """Solve the system of `_solve_cells` for a mixture, by Woodbury's formula."""
     p, multiplier, mixed = x.p, x.multiplier, problem.mixed
     assert mixed is not None
     table, coupling = mixed.table(p)[:, np.newaxis], mixed.coupling(p)
@@ -359,7 +372,7 @@ def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    """Solutions of linear systems with right-hand sides of shape (K, r, k)."""
+    """Solve K linear systems, with right-hand sides of shape (K, r, k)."""
     columns = right.swapaxes(1, 2)
     try:
         solution = np.linalg.solve(matrix, columns)

@@ -22,7 +22,7 @@ from skci.inference.intervals.path import (
 from skci.inference.intervals.statistic import are_equal, smooth
 
 _NEAR = 1e-3  # error of a limit, relative to the width of the interval
-_STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt for a linear functional
+_STARTS = 2 ** np.linspace(-3, 3, 19)  # tilts, relative to a linear functional
 _FITTED_ZERO = 0.05  # expected count below which an empty cell's fit is zero
 
 # Newton jump.
@@ -35,7 +35,7 @@ _MIN_GAIN = 1e-9  # log-likelihood per observation gained by a competing maximum
 
 # Path following, with steps on the real line, for example of the logit.
 _PSEUDO_COUNTS = 2.0, 0.4, 0.08, 0.0  # homotopy from the interior to another maximum
-_TILT, _MIN_TILT = 0.02, 1e-10  # per pseudo-count, minimum; the path forks at ties
+_TILT, _MIN_TILT = 0.02, 1e-10  # per pseudo-count, minimum; paths fork at ties
 _ROOT_TOLERANCE = 1e-6
 _FIRST_STEP, _MAX_STEP, _MIN_STEP = 0.02, 1.0, 1e-8
 _ROOT_INCREMENT = 0.1  # target for a step, relative to the critical value
@@ -48,7 +48,7 @@ class Paths(Problem):
     """Problem whose limits and roots are found by a search along the paths."""
 
     def limits(self, crit: Array) -> Array:
-        """Limits at which the root of the statistic is crit, both of shape (J, 2)."""
+        """Limits at which the root of the statistic equals `crit`, shape (J, 2)."""
         limits = self.bounds.copy()
         index, side = np.nonzero(self.has_interior_limit() & (crit < np.inf))
         if len(index):
@@ -63,10 +63,10 @@ class Paths(Problem):
     def roots(self, nulls: Array) -> Array:
         """Signed roots of the statistic at null values.
 
-        A root is NaN if the null is not the limit whose critical value is the root. The
-        limit is closer to the estimate than the null if a value in between has a larger
-        root. The limit is farther away if the search under the null missed a maximum of
-        larger likelihood.
+        A root is NaN if the limit with this root as critical value differs from the
+        null. The limit is closer to the estimate than the null if the statistic is
+        larger at a value in between. The limit is farther away if the search under the
+        null missed a maximum of larger likelihood.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
@@ -85,7 +85,7 @@ class Paths(Problem):
 
 @dataclass
 class SearchState(Batch):
-    """Limits to search for, and starting points of shape (K, k)."""
+    """State of the search for K limits, with k starting points for each limit."""
 
     index: Array
     side: Array
@@ -103,10 +103,11 @@ class SearchState(Batch):
 
 
 def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> SearchState:
-    """Starting points outward from the data, which are exact for linear functionals.
+    """Starting points at increasing distances from the data.
 
     The points are ``p = q / (1 - u L / max L)``, normalised, where L are the influence
-    values at the interior points q.
+    values at the interior points q. For linear functionals, these points lie on the
+    path.
     """
     q = problem.interior[index]
     slope = side[:, np.newaxis] * problem.interior_influence[index]
@@ -131,7 +132,10 @@ def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
-    """Values at the limits by Newton's method alone, and mask of accepted values."""
+    """Solve for limits by Newton's method alone.
+
+    Returns the values at the limits, and a mask of accepted values.
+    """
     levels = search.crit[:, np.newaxis] * LEVELS
     index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
     f, target = problem.samples.f[index], levels.ravel()
@@ -157,7 +161,7 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
 
 def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
-    """Starting points interpolated at the first crossing of the levels."""
+    """Interpolate starting points at the first crossing of each level."""
     beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
     after = np.maximum(beyond.argmax(-1), 1).ravel()
     rows = np.repeat(np.arange(len(levels)), levels.shape[1])
@@ -173,7 +177,11 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
 def _is_reliable(
     problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
 ) -> Array:
-    """Whether the points suggest neither an earlier crossing nor another maximum."""
+    """Whether the limits found by Newton's method alone are reliable.
+
+    Limits are unreliable if the points suggest an earlier crossing of the critical
+    value, or another maximum of the likelihood.
+    """
     side = search.side[:, np.newaxis]
     # Secants of the profile agree with the tangents unless the profile turns back.
     tangent = points.tangent * side
@@ -204,7 +212,7 @@ def _is_reliable(
 
 
 def follow_path(problem: Problem, search: SearchState) -> Array:
-    """Values at the limits, by continuation along the path from the data.
+    """Find limits by continuation along the path, which starts at the data.
 
     If the statistic jumps over the critical value, from one maximum to another, the
     limit is the value at the jump. If no step succeeds, the limit is the boundary of
@@ -250,7 +258,7 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
 
 
 def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
-    """Origin of the path: the data, with multiplier zero."""
+    """Origin of the path: the observed proportions, with multiplier zero."""
     p = problem.samples.f[index]
     value = problem.evaluate(index, p[:, np.newaxis])[0][:, 0]
     root, tangent = np.zeros((2, len(p)))
@@ -261,12 +269,12 @@ def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
 def _constrained_maximum(
     problem: Problem, search: SearchState, start: PathPoint, target: Array
 ) -> tuple[ProfilePoint, Array]:
-    """Points of maximum likelihood with the target values, and mask of convergence.
+    """Maximise the likelihood subject to target values of the functionals.
 
-    Newton's method from the start finds a local maximum. If the method fails, or the
-    maximum has a zero probability in some cell, a competing maximum is computed by a
-    homotopy: pseudo-counts in all cells give an interior maximum, which is followed
-    while the pseudo-counts vanish.
+    Returns the points, and a mask of convergence. Newton's method from the start finds
+    a local maximum. If the method fails, or the maximum has a zero probability in some
+    cell, a competing maximum is computed by a homotopy: pseudo-counts in all cells give
+    an interior maximum, which is followed while the pseudo-counts vanish.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])
@@ -292,7 +300,7 @@ def _constrained_maximum(
 
 
 def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
-    """Positive proportions with pseudo-counts, perturbed to be distinct."""
+    """Convert counts to proportions, perturbed to be positive and distinct."""
     cells = counts.shape[-1]
     tilt = (_MIN_TILT + _TILT * pseudo_count) * np.arange(cells)
     return smooth((counts + pseudo_count / cells) * (1 + tilt))
@@ -301,7 +309,11 @@ def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
 def _limit_between(
     problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
 ) -> tuple[Array, Array]:
-    """Limits between two points, else the inside value, and mask of convergence."""
+    """Solve for limits between inside and outside points.
+
+    Returns the limits, and a mask of convergence. Without convergence, the value at the
+    inside point is returned as the limit.
+    """
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])
     limit, _ = newton(problem, index, f, outside, crit, by_root=True)

@@ -79,7 +79,7 @@ _PROBES = np.vstack(
 
 
 def values_of_mean(functional: Functional) -> Array | None:
-    """Cell values whose mean is the functional; None if it is not a mean.
+    """Cell values whose mean is the functional; None for other functionals.
 
     A linear combination of means over the same rows is the mean of one combined value
     per row. Cells with the same combined value have the same :math:`p_i / f_i`.
@@ -108,17 +108,17 @@ def values_of_mean(functional: Functional) -> Array | None:
 def as_ratio(
     functional: Functional, counts: Array = _PROBES[:0]
 ) -> tuple[type["Ratios"], Array] | None:
-    """Class and coefficients A and B, (2, m), of a mean or a Tversky ratio.
+    """Write a mean or a Tversky ratio as (A p) / (B p).
 
-    The result is None for other functionals. The coefficients of a ratio are computed
-    from its values at fixed tables, and checked at the tables with the given counts,
-    (J, 4).
+    Returns a class of ratios, and the coefficients A and B, (2, m). The result is None
+    for other functionals. The coefficients of a Tversky ratio are computed from its
+    values at fixed tables, and checked at the tables with the given counts, (J, 4).
     """
-    values = values_of_mean(functional)
-    if values is not None:
-        return Means, np.stack([values, np.ones_like(values)])
     if not isinstance(functional, CellFunctional):
-        return None
+        values = values_of_mean(functional)
+        if values is None:
+            return None
+        return Means, np.stack([values, np.ones_like(values)])
     try:
         ratio = _ratio_of(functional)
         tables = smooth(counts)
@@ -132,7 +132,11 @@ def as_ratio(
 
 @lru_cache
 def _ratio_of(functional: CellFunctional) -> Array | None:
-    """Coefficients from tables with one or two cells, checked at the other tables."""
+    """Coefficients of a Tversky ratio, (2, 4), or None for other functionals.
+
+    The coefficients are computed from the values at tables with one or two cells, and
+    checked at tables with all cells.
+    """
     values = functional.estimate(_PROBES)
     pairs = values[:16].reshape(4, 4)
     is_hit = pairs.diagonal() > 0
@@ -154,9 +158,10 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
 
 
 class Ratios:
-    """Ratios of one class in J samples, with ranges `bounds` of shape (J, 2).
+    """Ratios in J samples, whose constrained maxima have a closed form.
 
-    Sample j has the coefficients ``coefficients[index[j]]``, of shape (2, m).
+    `bounds` contains the range of each ratio, (J, 2). Sample j has the coefficients
+    ``coefficients[index[j]]``, of shape (2, m).
     """
 
     curve: type["_Curve"]
@@ -207,7 +212,7 @@ class Ratios:
         """Signed roots of the statistic at nulls inside the range, (J,).
 
         A root is NaN if the ratio is undefined, or if the statistic is larger at a
-        value closer to the estimate.
+        value closer to the estimate than the null.
         """
         sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
         estimates = sums[:, 0] / sums[:, 1]
@@ -239,7 +244,8 @@ class Ratios:
 class _Curve(ABC):
     """Constrained maxima of K ratios as functions of the search variable.
 
-    The maxima are below the estimate (side -1) or above it (1).
+    The ratios are below the estimates if `side` is -1, and above the estimates if it is
+    1.
     """
 
     error: Array
@@ -264,7 +270,7 @@ class _Curve(ABC):
 
     @abstractmethod
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
-        """Values, probabilities and multiples of the influence values at points x."""
+        """Ratios, probabilities and scaled influence values at points x."""
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
@@ -277,7 +283,11 @@ class _Curve(ABC):
         return value, self._samples.root(p, influence)
 
     def grids(self, expected: Array) -> tuple[Array, Array]:
-        """Grids up to the expected distances, and beyond them, each (K, points)."""
+        """Two grids of the search variable, each of shape (K, points).
+
+        The first grid ends near the expected distances; the second grid lies beyond
+        these distances.
+        """
         expected = expected[:, np.newaxis]
         farthest = np.maximum(_FARTHEST, 2 * expected)
         start, centre, end = np.log(np.expm1([_NEAREST * expected, expected, farthest]))
@@ -287,7 +297,7 @@ class _Curve(ABC):
 
 
 class _MeanCurve(_Curve):
-    """Curves of means."""
+    """Constrained maxima of means."""
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         low, high = numerator.min(-1), numerator.max(-1)
@@ -309,7 +319,10 @@ class _MeanCurve(_Curve):
 
 
 class _TverskyCurve(_Curve):
-    """Curves of Tversky's ratios; the distance is the change of logit(hits)."""
+    """Constrained maxima of Tversky's ratios.
+
+    The distance from the estimate is the change of logit(hits).
+    """
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         self._top = numerator.max(-1)

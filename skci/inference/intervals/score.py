@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._progress import Progress
+from skci._progress import progress
 from skci.inference.intervals.path_solver import LEVELS, Paths
 from skci.inference.intervals.ratio import POINTS, Ratios, as_ratio
 from skci.inference.intervals.statistic import Samples, Statistic, improved
@@ -31,6 +31,7 @@ from skci.measures.functional import Functional
 from skci.measures.stratified import Poststratified
 
 _BATCH_SIZE = 2**18  # size of the largest array of a batch, to bound the memory
+_MANY = 16  # number of limits from which their computation may show its progress
 
 
 def score_limits(
@@ -41,12 +42,12 @@ def score_limits(
     *,
     statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
-    """Lower and upper limits for J functionals of multinomials, each (J,).
+    """Lower and upper score limits of J functionals of multinomials, each (J,).
 
-    `counts` are J arrays of shape (m,), with all possible cells, also empty ones. The
-    statistic is `improved` or `pearson`. `crit` has the critical values of its square
-    root, of shape (J,), or (J, 2) for lower and upper limits. Equal functionals are
-    evaluated together if they are hashable.
+    `counts` contains J arrays of shape (m,), with all possible cells, including empty
+    cells. The test statistic is `improved` or `pearson`. `crit` contains critical
+    values of the square root of the statistic, of shape (J,), or (J, 2) for lower and
+    upper limits. Equal functionals are evaluated together if they are hashable.
 
     A limit is on the boundary of the range if the estimate is on the boundary, or if
     the statistic does not reach ``crit**2``, for example because `crit` is infinite. If
@@ -55,10 +56,12 @@ def score_limits(
     bounds = np.asarray(bounds, dtype=float)
     limits, crits = bounds.copy(), np.empty(bounds.shape)
     crits.T[:] = np.transpose(crit)
-    with np.errstate(all="ignore"), Progress("limits", len(limits)) as line:
-        for k, problem in _problems(functionals, counts, bounds, statistic):
+    problems = _problems(functionals, counts, bounds, statistic)
+    if len(limits) >= _MANY:
+        problems = progress(problems, "limits", len(limits), lambda pair: len(pair[0]))
+    with np.errstate(all="ignore"):
+        for k, problem in problems:
             limits[k] = problem.limits(crits[k])
-            line.add(len(k))
     low, high = np.maximum(np.minimum(limits.T, bounds[:, 1]), bounds[:, 0])
     return low, high
 
@@ -75,7 +78,7 @@ def score_roots(
 
     Nulls lie in the interior of the ranges. The other parameters are as in
     `score_limits`. A root is positive if the estimate exceeds the null. A root is NaN
-    if the null is not the limit whose critical value is the root.
+    if the limit with this root as critical value differs from the null.
     """
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
@@ -91,19 +94,25 @@ def _problems(
     bounds: Array,
     statistic: Statistic,
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
-    """Problems of samples that are solved together, with the indices of the samples.
+    """Group samples into problems that are solved together.
 
-    Each mixture of strata is a separate problem.
+    Yields the indices of the samples of each problem, and the problem. Each mixture of
+    strata is a separate problem.
     """
-    rows_by_key: dict[object, list[int]] = {}
+    by_functional: dict[object, tuple[list[int], list[Any]]] = {}
     for k, functional in enumerate(functionals):
-        rows_by_key.setdefault(_key(functional), []).append(k)
+        try:
+            rows, row_counts = by_functional.setdefault(functional, ([], []))
+        except TypeError:  # not hashable
+            rows, row_counts = by_functional.setdefault(id(functional), ([], []))
+        rows.append(k)
+        row_counts.append(counts[k])
     batches: dict[Any, list[tuple[Any, list[int], Array]]] = {}
     kind: Any
     data: Any
-    for key, rows in rows_by_key.items():
+    for key, (rows, row_counts) in by_functional.items():
         functional = functionals[rows[0]]
-        tables = np.array([counts[k] for k in rows], dtype=float)
+        tables = np.array(row_counts, dtype=float)
         kind, data = as_ratio(functional, tables) or (Paths, functional)
         mixture = key if isinstance(functional, Poststratified) else None
         batch_parts = batches.setdefault((kind, mixture, tables.shape[1]), [])
@@ -121,12 +130,3 @@ def _problems(
             batch = slice(first, first + size)
             samples, part = Samples(tables[batch], statistic), positions[batch]
             yield part, kind(samples, bounds[part], data, index[batch])
-
-
-def _key(functional: Functional) -> object:
-    """Key of equal functionals: the functional if it is hashable, else its id."""
-    try:
-        hash(functional)
-    except TypeError:
-        return id(functional)
-    return functional

@@ -34,7 +34,7 @@ _MARGIN = 0.01  # distance of a guess from the bracket's ends, relative to its w
 def pearson(x2: Array, g2: Array, rho: Array) -> Array:
     """Pearson's statistic X2.
 
-    Its limits are Wilson's limits for a proportion and Tango's limits for a paired
+    The limits are Wilson's limits for a proportion, and Tango's limits for a paired
     difference.
     """
     return x2
@@ -46,8 +46,8 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
     ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1, 0)``, where
     ``rho - 1`` is the skewness of the score times its signed root. S equals X2 where
     the variance under the observed proportions is smaller than the variance under the
-    null. S approaches G2 where the former variance is much larger, because X2 then
-    rejects too often.
+    null. S approaches G2 where the variance under the observed proportions is much
+    larger, because X2 then rejects too often.
     """
     excess = np.maximum(rho - 1, 0)
     share = 16 / (16 + excess * excess * excess)
@@ -55,7 +55,7 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
 
 
 def are_equal(nulls: Array, estimates: Array, ranges: Array) -> Array:
-    """Whether nulls equal the estimates within rounding error of their ranges."""
+    """Whether null values equal the estimates within rounding error."""
     scale = np.where(np.isfinite(ranges), ranges, np.abs(nulls))
     return np.abs(nulls - estimates) <= _ROUNDING * scale
 
@@ -97,25 +97,26 @@ class Samples:
 
 
 def smooth(counts: Array) -> Array:
-    """Positive proportions, by a small pseudo-count in each cell."""
+    """Convert counts to positive proportions, with a tiny pseudo-count per cell."""
     return normalise(counts + _PSEUDO_COUNT)
 
 
 def normalise(weights: Array) -> Array:
-    """Weights divided by their sum."""
+    """Divide weights by their sum."""
     return weights / weights.sum(-1, keepdims=True)
 
 
 def first_crossing(
     profile: Any, *grids: Array, excess: Callable[[Array, Array, Array], Array]
 ) -> Array:
-    """Value and root of the statistic at the first positive excess, (2, K).
+    """Find the first point of each profile at which `excess` is positive.
 
-    The result is NaN if the excess is never positive. `excess` is a function of values,
-    roots and the indices of their rows. Coarse grids of shape (K, points), outward from
-    the estimate, bracket the first crossing; a grid is used only if the previous grid
-    has no crossing. Finer grids, around a crossing estimated by inverse interpolation,
-    then narrow the bracket.
+    Returns the value and the root of the statistic at these points, (2, K), or NaN if
+    the excess is never positive. `excess` is a function of values, roots and the
+    indices of their rows. Coarse grids of shape (K, points), outward from the estimate,
+    bracket the first crossing; a grid is used only if the previous grid has no
+    crossing. Finer grids, around a crossing estimated by inverse interpolation, then
+    narrow the bracket.
     """
 
     def evaluate(x: Array) -> Array:
@@ -141,7 +142,11 @@ def first_crossing(
         after = np.maximum(beyond.argmax(-1), 1)[:, np.newaxis]
         near = np.maximum(np.minimum(after - 2, beyond.shape[1] - 4), 0) + _NEIGHBOURS
         near = points[:, all_rows, near]
-        guess, *crossing = _interpolate_at_zero(near[3], near[:3])
+        # Values at 0 of the polynomials through the points, by Lagrange's formula.
+        nodes, values = near[3], near[:3]
+        ratios = nodes[:, np.newaxis] / (nodes[:, np.newaxis] - nodes[..., np.newaxis])
+        ratios[:, _NEIGHBOURS, _NEIGHBOURS] = 1
+        guess, *crossing = (values * ratios.prod(-1)).sum(-1, keepdims=True)
         lower, upper = near[1:3].min(-1), near[1:3].max(-1)
         crossings[:, rows] = np.fmin(np.fmax(np.array(crossing)[..., 0], lower), upper)
         x = near[0]
@@ -158,10 +163,3 @@ def first_crossing(
         x = guess + np.where(_IS_BELOW, guess - low, high - guess) * _ZOOM_GRID
         points = evaluate(x)
     return crossings
-
-
-def _interpolate_at_zero(x: Array, y: Array) -> Array:
-    """Values at 0 of the polynomials through points (x, y), by Lagrange's formula."""
-    ratios = x[:, np.newaxis] / (x[:, np.newaxis] - x[..., np.newaxis])
-    ratios[:, _NEIGHBOURS, _NEIGHBOURS] = 1
-    return (y * ratios.prod(-1)).sum(-1, keepdims=True)

@@ -1,0 +1,84 @@
+"""Weights of rows by which variables have their means in a target population."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy import optimize
+
+from skci._arrays import EPS, Array
+
+_TOLERANCE = 1e-9  # for the means of the calibrated sample, in standard deviations
+_LARGE = 0.05  # share of the target outside of a range, or of one row in the weight
+_FEW = 30  # effective rows
+
+
+def regression_weights(base: Array, basis: Array) -> Array:
+    """Weights of the generalised regression estimator; some may not be positive."""
+    shares, target = base / base.sum(), np.eye(1, basis.shape[1])[0]
+    gram = (basis.T * shares) @ basis
+    return base * (1 + basis @ (np.linalg.pinv(gram) @ (target - shares @ basis)))
+
+
+def raked_weights(base: Array, centred: Array) -> Array:
+    """Exponentially tilted weights, with which the centred variables have mean 0."""
+    shares = base / base.sum()
+
+    def excess(slopes: Array) -> Array:
+        exponents = centred @ slopes
+        tilted = shares * np.exp(exponents - exponents.max())
+        means: Array = tilted @ centred / tilted.sum()
+        return means
+
+    start = np.zeros(centred.shape[1])
+    solution = optimize.least_squares(excess, start, xtol=EPS, ftol=EPS, gtol=EPS)
+    if not (np.abs(solution.fun) < _TOLERANCE).all():
+        raise ValueError(
+            "margins and means must be possible for positive weights of the test set, "
+            "got a target that no weights reach; leave a variable out, or merge levels"
+        )
+    weights = base * np.exp(centred @ solution.x)
+    return weights * (base.sum() / weights.sum())
+
+
+def reasons_of_overlap(
+    columns: Mapping[str, Array], means: Array, n_rows: int
+) -> list[str]:
+    """Check that a target overlaps with the test set; reasons why intervals may miss.
+
+    Columns have the rows of the test set, followed by the rows of the target.
+    """
+    reasons = []
+    for (name, column), mean in zip(columns.items(), means, strict=True):
+        values, target = np.split(column, [n_rows])
+        low, high, is_level = values.min(), values.max(), column.dtype == bool
+        if high < mean or (mean < low and not is_level):
+            problem = f"no test row has {name} ({mean:.1%} of the target); merge levels"
+            if not is_level:
+                problem = (
+                    f"test rows have {name} from {low:.4g} to {high:.4g}, and the "
+                )
+                problem += f"target has the mean {mean:.4g}; trim the target"
+            raise ValueError(
+                f"X must have values on both sides of the target, but {problem}, or "
+                "leave the variable out"
+            )
+        outside = np.sum((target < low) | (target > high)) / (len(target) or 1)
+        if outside > _LARGE:
+            reasons.append(
+                f"{outside:.1%} of the target have {name} outside of the range of the "
+                f"test rows, {low:.4g} to {high:.4g}, so that the interval may miss; "
+                "trim the target, or leave the variable out"
+            )
+    return reasons
+
+
+def reasons_of_weights(shares: Array) -> list[str]:
+    """Reason why intervals may miss: a row of large weight, or few effective rows."""
+    effective = 1 / (shares @ shares)
+    if shares.max() <= _LARGE and effective >= _FEW:
+        return []
+    return [
+        f"one row has {shares.max():.1%} of the weight, and all rows are worth "
+        f"{effective:.0f} rows of equal weight, so that the interval may miss; use "
+        "fewer variables, or a target that is closer to the test set"
+    ]
