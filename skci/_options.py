@@ -75,6 +75,8 @@ _REMEDIES = {
     ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
     ("y_pred", "name"): "pass it as y_pred={{{}: ...}}",
     ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
+    ("cv", "design"): "pass out-of-fold predictions and the fold of each row to "
+    "joint_report(y_true, y_pred, folds=..., design=...)",
     ("design", "prevalence prior priors"): "pass it as design=Prevalence(...)",
     ("scale", "ratio"): "pass it as scale='ratio'",
     ("metric", "method"): "comparisons with the best and ranks use the method of the "
@@ -123,6 +125,11 @@ def data_hint(value: Any, parameter: str) -> str:
         return "; joint_report accepts Runs, if all rows are passed at once"
     if isinstance(value, Mapping) and parameter == "y_true":
         return "; are y_true and the predictions of models swapped?"
+    if isinstance(value, Mapping) and parameter.startswith("y_pred["):
+        return (
+            "; pass predictions by metric, as in y_pred={'pinball@0.9': {'model': "
+            "quantiles[0.9]}, 'crps': {'model': quantiles}}"
+        )
     if isinstance(value, Mapping) and parameter == "matrix":
         return (
             "; it is the matrix of a single model. Matrices of several models do not "

@@ -280,7 +280,6 @@ def grades_report(
         equal_parts=macro,
     )
     names = dict(model=model, item=item, sample=sample, run=run, scorer=scorer)
-    _check_samples(samples, data, names)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
     over_runs = runs is not None
@@ -306,16 +305,18 @@ def grades_report(
     by_pair = missing_grades == "pairwise"
     if over_runs and by_pair:
         raise ValueError("missing_grades must not be 'pairwise' with runs")
-    unbounded = -np.inf, np.inf  # sums, and sizes
-    ranges = [
-        metrics[x][0].bounds if x in metrics and x not in functions else unbounded
-        for x in graded.scorers
-    ]
-    items = graded.items(ranges, missing_grades)
+    ranges = dict.fromkeys(graded.scorers, (-np.inf, np.inf))
+    for scorer, (trait, _) in metrics.items():
+        if scorer not in functions:  # sums and sizes are unbounded
+            ranges[scorer] = trait.bounds
+    items = graded.items([*ranges.values()], missing_grades)
     drawn = items.sample
     bind = partial(_bind, drawn, metrics, graded.scorers, functions)
+    parameters: Iterable[TableParameter] = bind(drawn.parts)
+    if by_pair:
+        parameters = (replace(parameter, by_pair=True) for parameter in parameters)
     joint = JointEstimate.from_rows(
-        (replace(p, by_pair=by_pair) for p in bind(drawn.parts)),
+        parameters,
         drawn.rows,
         drawn.design,
         **settings,
@@ -409,26 +410,6 @@ def _whole_numbers(values: Any, name: str) -> Array:
     return numbers
 
 
-def _check_samples(
-    samples: str | None, data: Any, names: Mapping[str, str | None]
-) -> None:
-    """Check `samples`, and that columns are named only if there is `data`."""
-    if samples is not None:
-        check_choice(samples, SAMPLES, "samples")
-    if data is None:
-        needing = [k for k, name in names.items() if name is not None and k != "item"]
-        if needing:
-            raise ValueError(
-                f"data must be given for {join_names(needing)}, got None; pass the "
-                "data frame as data, and the name of its grade column as grades"
-            )
-    elif samples == "independent":
-        raise ValueError(
-            "samples must not be 'independent' with data, whose rows already are "
-            f"independent samples, got {samples!r}"
-        )
-
-
 def _tasks(
     tasks: Any, average: str, task_effects: str, groups: Any, design: Any
 ) -> tuple[Any, Any]:
@@ -444,8 +425,16 @@ def _read(
     grades: Any, data: Any, names: dict[str, Any], rows: RowOptions, samples: str | None
 ) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read grades from arrays or from a data frame."""
+    if samples is not None:
+        check_choice(samples, SAMPLES, "samples")
     if data is not None:
         return _read_frame(data, grades, names, rows, samples)
+    needing = [k for k, name in names.items() if name is not None and k != "item"]
+    if needing:
+        raise ValueError(
+            f"data must be given for {join_names(needing)}, got None; pass the data "
+            "frame as data, and the name of its grade column as grades"
+        )
     if samples in _RUNS:
         columns = {}
         for name, values in named_columns(grades, "grades", "grades").items():
@@ -472,6 +461,11 @@ def _read_frame(
     samples: str | None,
 ) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read the columns of a data frame with one row per sample."""
+    if samples == "independent":
+        raise ValueError(
+            "samples must not be 'independent' with data, whose rows already are "
+            f"independent samples, got {samples!r}"
+        )
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     _check_named({k: name for k, name in columns.items() if k != "by"})
     if grades is None:

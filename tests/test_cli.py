@@ -1132,7 +1132,7 @@ def test_tables_fit_the_terminal(width, predictions, terminal, run):
     names = ["the model of the year 2025", "the model of the year 2026"]
     models = f"--models={names[0]}=a,{names[1]}=b"
     start = "report", predictions, "--truth=y", models, "--metrics=accuracy,mcc"
-    more = "--differences", f"--require=mcc: {names[1]} <= {names[0]}"
+    more = "--differences", f"--require=mcc: {names[1]} >= {names[0]}"
     title, table, *others = terminal(width, *start, *more)
     lines = "\n".join([title, table, *others]).splitlines()
     assert max(map(len, lines)) <= width

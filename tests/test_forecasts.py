@@ -253,13 +253,13 @@ MISTAKES = table(
     CrpsCI()(Y, np.full((N, 3), np.nan)) -> y_pred must hold finite numbers
     CrpsCI()(Y, {0.1: Y, 0.9: Y[1:]}) -> same rows at all levels, got \\[300, 299\\]
     CrpsCI()(Y[1:], {0.1: Y, 0.9: Y}) -> entry for each of the 299 rows of y_true
-    CrpsCI(fair=True)(Y, MODELS["right"]) -> must have members .* got quantiles
-    CrpsCI(fair=True)(Y, Y[:, np.newaxis]) -> must have members .* got one member
+    CrpsCI(fair=True)(Y, MODELS["right"]) -> must have ensemble members .* quantiles
+    CrpsCI(fair=True)(Y, Y[:, np.newaxis]) -> ensemble members .* got one member
     CrpsCI(fair=2)(Y, Y) -> fair must be True or False, got 2
     WeightedIntervalScoreCI()(Y, ENSEMBLES["A"]) -> mapping of symmetric levels
-    WeightedIntervalScoreCI()(Y, {0.1: Y, 0.5: Y}) -> levels \\[0.1 0.5\\]; 'crps' takes
-    IntervalScoreCI(0.8)(Y, MODELS["right"]) -> mapping of \\[0.1 0.9\\] to quantiles
-    IntervalCoverageCI(0.98)(Y, ENSEMBLES["A"]) -> have 99 members or more
+    WeightedIntervalScoreCI()(Y, {0.1: Y, 0.5: Y}) -> levels \\[0.1 0.5\\]; 'crps' accep
+    IntervalScoreCI(0.8)(Y, MODELS["right"]) -> have the quantiles \\[0.1 0.9\\]
+    IntervalCoverageCI(0.98)(Y, ENSEMBLES["A"]) -> at least 99 ensemble members
     IntervalCoverageCI(90)(Y, MODELS["right"]) -> level must be .* did you mean 0.9
     LogScoreCI("norml")(Y, ENSEMBLES["A"]) -> distribution must be the name
     LogScoreCI()(Y, ENSEMBLES["A"]) -> must have columns of parameters of 'norm', got 40
@@ -270,7 +270,7 @@ MISTAKES = table(
     SkillScoreCI(IntervalCoverageCI(0.9), reference="A")(Y, Y) -> score must be a metric
     SkillScoreCI(RAW, reference="A")(Y, Y) -> score must be a metric object
     joint_report(Y, ENSEMBLES, metrics=UNKNOWN) -> reference must be one of the models
-    joint_report(Y, MODELS["right"], metrics="crps") -> joint_report takes y_pred={'mode
+    joint_report(Y, MODELS["right"], metrics="crps") -> joint_report accepts y_pred={'mo
     joint_report(Y, {"A": {5: Y, 95: Y}}, metrics="crps") -> levels between 0 and 1
     joint_report(Y, ENSEMBLES, metrics=["crps", "mae"]) -> y_true and y_pred by metric
     joint_report(Y, ENSEMBLES, metrics="interval_score") -> needs a level, as in

@@ -500,7 +500,7 @@ def test_influence_values_of_labels_are_of_distinct_outcomes():
             "must accept y_true and y_pred and return the est",
         ),
         (lambda y, p: (1.0, [0.0, 0.0]), ValueError, "for each of 250 rows, got shape"),
-        (lambda y, p: (1.0, y + 1.0), ValueError, "is zero, got .*; subtract it"),
+        (lambda y, p: (1.0, y + 1.0), ValueError, "is zero, got .*; subtract the mean"),
         (lambda y, p: (1.0, y * np.nan), ValueError, "a finite influence value"),
     ],
 )

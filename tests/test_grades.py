@@ -242,7 +242,7 @@ def test_many_distinct_scores_have_hall():
             for wrong in [(1, 0), 1, "01", (0, 1 + 1j), (0, np.inf)]
         ],
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
-        ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
+        ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True or False"),
         ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),
         ([0, 1], {"samples": "runs"}, "^grades must have at least two columns .*(2,)"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),

@@ -226,7 +226,7 @@ def test_the_positive_label_is_that_of_the_metric_where_it_sets_one(rows):
         ({"n_labels": 5, "proxy": "prediction"}, "proxy must contain columns"),
         (
             {"n_labels": 5, "metric": F1CI(average=None)},
-            "average must give a single number",
+            "average must yield a single number",
         ),
         ({"n_labels": 5, "label_probability": np.zeros(SIZE)}, "label_probability"),
         ({"n_labels": 5, "sample_weight": -np.ones(SIZE)}, "sample_weight must"),

@@ -167,7 +167,7 @@ def test_custom_metric_equals_the_built_in_one(method):
         ),
         (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "and functions of math"),
         (lambda tp, fp: tp, TypeError, 'it raised TypeError.*needs of="rows"'),
-        (lambda tp, fp, fn, tn: 0.5, ValueError, "one value per table"),
+        (lambda tp, fp, fn, tn: 0.5, ValueError, "the shape of tp, fp, fn and tn"),
         (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must contain"),
     ],
 )

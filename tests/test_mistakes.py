@@ -260,6 +260,8 @@ joint_report(Y, A, metrics="f1", seeds=[1, 2])
     -> seeds; pass it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
 joint_report(Y, A, metrics="f1", time=Y)
     -> time; pass it as design=TimeOrder\(\.\.\.\)
+skci.cross_validate_report(MODEL, X, Y, metrics="f1", design=1)
+    -> design; pass out-of-fold predictions .*folds=\.\.\., design=\.\.\.\)
 joint_report(Y, A, metrics="f1", strata=Y)
     -> strata; pass it as design=Strata\(\.\.\.\)
 joint_report(Y, A, metrics="f1", n_bootstrap=99)
@@ -365,6 +367,8 @@ F1CI()("big.parquet", A) -> {IN_A_FILE}
 F1CI()("y", A) -> ; pass the column, data\['y'\]$
 skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
     -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
+joint_report(Y, {{"A": {{0.1: Y - 1.0, 0.9: Y + 1.0}}}}, metrics="pinball@0.9")
+    -> ^y_pred\['A'\] must .*, got dict; pass predictions by metric, .*pinball@0.9'
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
 skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
@@ -504,7 +508,7 @@ def test_numbers_beyond_floats():
         return 1e300 * (tp + tn)
 
     call = partial(skci.make_metric_ci, gain, name="gain", bounds=(0, 1e300))
-    raises(call, ValueError, "^g of 'gain' must have values smaller than 1e")
+    raises(call, ValueError, "^g of 'gain' must have absolute values below 1e")
 
 
 def test_integers_of_128_bits():

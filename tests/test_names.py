@@ -225,6 +225,8 @@ WITHOUT_ONE = {
     "spearman": "use make_metric_ci(g, of='rows', reads='numbers')",
     "IBS": "needs times; use IntegratedBrierCI(times)",
     "success": "did you mean 'hit_rate@10'?",
+    "precision@k": "did you mean 'precision@10'?",
+    "nDCG@K": "did you mean 'ndcg@10'?",
     "map@0": "unknown metric",
     "net_benefit": "'net_benefit' needs a threshold, as in 'net_benefit@0.1'",
     "sensitivity@specificity": "needs a specificity, as in 'recall@specificity=0.9'",
@@ -449,7 +451,7 @@ def f1_score(y_true, y_pred):
         (
             sk.make_scorer(sk.roc_auc_score),
             ValueError,
-            "got .* for 'roc_auc', which reads scores; set response_method",
+            "must return the scores that 'roc_auc' reads, got .*; set response_m",
         ),
         (
             sk.make_scorer(sk.accuracy_score, normalize=False),

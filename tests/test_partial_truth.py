@@ -880,7 +880,7 @@ def test_a_judge_of_items_in_another_order_is_an_error(grades):
     index = pd.Index(np.arange(1200), name="question")
     people, judged = pd.DataFrame(few, index=index), pd.DataFrame(judge, index=index)
     series = [{k: each[k] for k in each} for each in (people, judged[::-1])]
-    with pytest.raises(ValueError, match="proxy must have the items of grades in the"):
+    with pytest.raises(ValueError, match="proxy must have the same items as grades in"):
         grades_report(series[0], proxy=series[1])
 
 
@@ -894,7 +894,7 @@ def test_grades_by_people_of_all_items_need_no_judge(grades):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
+        ({"proxy": np.ones(1200)}, "proxy must have the same models, scorers and"),
         ({"samples": "runs"}, "must have at least two columns with samples='runs'"),
         ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
         ({"method": "logit"}, "method='logit' needs"),
@@ -992,7 +992,7 @@ def test_labels_of_other_shares_of_strata_are_an_error(rows):
     rows.report(design=Strata(site))
     more = np.random.default_rng(17).random(2000) < np.where(site, 0.05, 0.15)
     with pytest.raises(
-        ValueError, match=r"independent of the stratum .* from 0.0\d+ to 0.1"
+        ValueError, match=r"independent of the strata .* from 0.0\d+ to 0.1"
     ):
         rows._replace(labelled=more).report(design=Strata(site))
 
@@ -1038,7 +1038,9 @@ def test_few_labels_of_combined_predictions_are_warned_of():
         rank[rows] = np.arange(len(rows))
     truth = partly(y, rank < 3)
     options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
-    with pytest.warns(SmallSampleWarning, match="fewer than 5 rows are labelled for"):
+    with pytest.warns(
+        SmallSampleWarning, match="for which fewer than 5 rows are labelled"
+    ):
         joint_report(truth, models, **options)
     joint_report(truth, models["A"], **options)
 

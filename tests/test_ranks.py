@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from slow import slow
 from tables import table
 
-from skci import joint_intervals, joint_report
+from skci import grades_report, joint_intervals, joint_report
 from skci.inference.critical.correlation import Loadings
 from skci.inference.critical.max_distribution import step_down_directions
 
@@ -165,6 +165,14 @@ def test_two_models_are_ordered_by_the_test_of_their_difference():
         ordered = np.stack([expected, expected], axis=1)
         assert_array_equal(limits(report.ranks()), ordered if differ else both)
     assert differ  # and not the first
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_bounded_grades_that_differ_by_a_constant_are_ordered(n):
+    grades = np.random.default_rng(0).random(n) / 2
+    report = grades_report({"A": grades, "B": grades + 0.3}, bounds=(0, 1))
+    assert report.differences().pvalues[0] < 0.05
+    assert report.ranks().top() == ["B"]
 
 
 # Ties

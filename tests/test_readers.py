@@ -105,7 +105,7 @@ def test_open_files_and_mappings_are_read_as_paths_are(files, source):
 def test_queries_that_a_run_lacks_count_as_0():
     kept = "".join(line for line in RUN.splitlines(True) if "q4" not in line)
     runs = {"all": StringIO(RUN), "some": StringIO(kept)}
-    with pytest.warns(UserWarning, match="'some' has no documents of 1 of the 4"):
+    with pytest.warns(UserWarning, match="'some' has no documents for 1 of the 4"):
         data = trec(StringIO(QRELS), runs)
     report = joint_report(**data, metrics="map")
     expected = TREC_EVAL["map"] - 1 / 4  # trec_eval has 1 for q4
@@ -125,7 +125,7 @@ def test_queries_that_a_run_lacks_count_as_0():
         (QRELS, {"A": "q1 Q0 a 1 nan A"}, "A, line 1: .* with a number as score"),
         (QRELS, {"A": "q1 a 0.3"}, "A, line 1: must have 6 columns, query, Q0"),
         ("q1 a 1", {"A": RUN}, "qrels, line 1: must have 4 columns, query, iteration"),
-        (QRELS, {"A": "q7 Q0 a 1 1 A"}, "the run 'A' must have documents of queries"),
+        (QRELS, {"A": "q7 Q0 a 1 1 A"}, "the run 'A' must have documents for queries"),
     ],
 )
 def test_mistakes_in_files_of_trec(qrels, runs, message):
@@ -193,25 +193,25 @@ def test_transcripts_are_joined_by_their_ids(layout, tmp_path):
             SAID,
             "turn\non",
             "lines",
-            "'A' must have the 3 utterances .* only one of the two has line 3",
+            "'A' must have the 3 utterances .* only one of the two files has line 3",
         ),
         (
             "u1 a\nu2 b",
             "u1 a\nu3 b",
             "kaldi",
-            "got 2; only one of the two has u2 and u3",
+            "got 2; only one of the two files has u2 and u3",
         ),
         (
             "u1 a\nu1 b",
             "u1 a",
             "kaldi",
-            "reference, line 2: .* an ID in each line, used once",
+            "reference, line 2: .* a different ID in each line",
         ),
         (
             "a (u1)",
             "a\n",
             "trn",
-            "A, line 1: the trn layout must have an ID .* got 'a'",
+            "A, line 1: the trn layout must have a .* ID .* got 'a'",
         ),
         ("a", "a", "csv", "layout must be one of"),
     ],
@@ -380,6 +380,6 @@ def test_lines_that_may_have_ids_need_a_layout(lines, layout):
     def read(**options):
         return transcripts(StringIO(lines), {"A": StringIO(lines)}, **options)
 
-    with pytest.raises(ValueError, match=f"layout must be given.*'a-1': '{layout}' if"):
+    with pytest.raises(ValueError, match=f"layout must be given.*layout='{layout}' if"):
         read()
     assert read(layout="lines")["y_true"] == lines.splitlines()

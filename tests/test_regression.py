@@ -405,7 +405,7 @@ def test_metrics_with_weights_of_targets_are_estimators():
     assert clone(metric)(MANY.y, MANY.p) == metric(MANY.y, MANY.p)
     metric.scorer()
     with pytest.raises(
-        ValueError, match="multioutput must give a single number for a sc"
+        ValueError, match="multioutput must yield a single number for a s"
     ):
         R2CI(multioutput="raw_values").scorer()
 

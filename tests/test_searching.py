@@ -367,7 +367,7 @@ def test_scorers_take_the_positive_label():
     with pytest.raises(ValueError, match="unknown metric"):
         interval_scorers(["f9x"])
     with pytest.raises(
-        ValueError, match="average must give a single number for a scorer"
+        ValueError, match="average must yield a single number for a scorer"
     ):
         interval_scorers([RecallCI(average=None)])
 

@@ -339,7 +339,7 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival or none, got f1 and .* y_true by metric, and skci.event_by",
+            "survival or none, got f1 and .* y_true by metric to .*skci.event_by",
         ),
         (["concordance", "r2"], "all be metrics of survival or none, got r2 and"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
@@ -348,7 +348,7 @@ def test_names():
         ([IntegratedBrierCI([4])], "times must be at least two times in one dim"),
         ([IntegratedBrierCI([4, 2])], "times must be ascending, got"),
         ([IntegratedBrierCI([2, 4])], r"column for each time of 'integrated_brier'"),
-        ([SurvivalBrierCI(3, times=TIMES)], "times must hold time=3, got"),
+        ([SurvivalBrierCI(3, times=TIMES)], "times must contain time=3, got"),
         (["survival_brier@4"], r"each time of 'survival_brier@4', \[4.0\], got 3"),
     ],
 )

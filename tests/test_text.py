@@ -5,6 +5,7 @@ import pytest
 
 import skci
 from skci import JointAccumulator, joint_report
+from skci.cli.main import main
 
 jiwer = pytest.importorskip("jiwer")
 sacrebleu = pytest.importorskip("sacrebleu")
@@ -84,8 +85,13 @@ def test_names_and_moments():
 @pytest.mark.parametrize(
     ("metric", "reference", "answer", "message"),
     [
-        ("wer", [1, 2], ["a", "b"], "y_true must hold texts for 'wer', got 1"),
-        ("chrf", ["a", "b"], [0.5, 2], "y_pred must hold texts for 'chrf', got 0.5"),
+        ("wer", [1, 2], ["a", "b"], "for 'wer', got 1 in row 0; in a shell"),
+        (
+            "chrf",
+            ["a", "b"],
+            ["", 2],
+            "y_pred must hold texts for 'chrf', got 2 in row 1",
+        ),
         (
             "cer",
             [("a", "b")] * 2,
@@ -103,6 +109,20 @@ def test_names_and_moments():
 def test_items_must_be_texts(metric, reference, answer, message):
     with pytest.raises(TypeError, match=message):
         joint_report(reference, {"A": answer}, metrics=metric)
+
+
+@pytest.mark.parametrize("options", [[], ["--groups=id"], ["--stop=24"]])
+def test_cells_of_the_shell_are_texts(tmp_path, capsys, options):
+    """Also those that look like numbers, booleans or missing values, and empty ones."""
+    said = ["true", "the cat", "", "na", "12 1", "false"] * 4
+    heard = ["true", "the cot", "uh", "", "12 1", "NaN"] * 4
+    rows = enumerate(zip(said, heard, strict=True))
+    lines = "".join(f"{k},{a},{b}\n" for k, (a, b) in rows)
+    (tmp_path / "x.csv").write_text(f"id,said,heard\n{lines}", encoding="utf-8")
+    arguments = ["--truth=said", "--models=heard", "--metrics=wer", *options]
+    gate = ["--require=wer <= 9"] * ("--stop=24" in options)
+    assert main(["report", str(tmp_path / "x.csv"), *arguments, *gate]) == 0
+    assert "  0.57 " in capsys.readouterr().out  # 4 errors in 7 words
 
 
 def test_bleu_without_matches_is_undefined():

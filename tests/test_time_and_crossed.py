@@ -219,7 +219,7 @@ def test_degrees_of_freedom_of_series_are_added(method, n_series):
 
 def test_few_independent_rows_are_warned_of():
     errors = autoregressive(np.random.default_rng(0), N, 0.95, 1)[:, 0] > 1
-    with pytest.warns(SmallSampleWarning, match="effective sample size of autocorr"):
+    with pytest.warns(SmallSampleWarning, match="autoregressive model of the rows has"):
         assert AccuracyCI()(Y, np.where(errors, 1 - Y, Y), design=TimeOrder()).low > 0
 
 
@@ -302,6 +302,17 @@ def test_few_outages_are_warned_of():
     for metric in (AccuracyCI(), F1CI()):
         with pytest.warns(SmallSampleWarning, match=match):
             assert metric(y, p, design=TimeOrder()).low > 0
+
+
+def test_few_degrees_of_freedom_are_warned_of_once():
+    errors = np.random.default_rng(1).random((2, 1200))
+    errors[0, 600:620] += 9
+    models = dict(zip("AB", errors, strict=True))
+    report = joint_report(np.zeros(1200), models, metrics="mae", design=TimeOrder())
+    for method in ("hall", "delta"):
+        compared = report.differences(method=method)
+        (text,) = compared["mae", "A", "B"].warnings
+        assert "fewer than 12 degrees of freedom: few runs" in text
 
 
 @pytest.mark.parametrize(

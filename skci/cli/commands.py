@@ -111,7 +111,7 @@ def _named_logs(texts: list[str]) -> Any:
 
 
 def votes(arguments: Namespace) -> int:
-    """Report on the strengths of models in votes, rank and compare the models."""
+    """Report on the strengths of models in votes, and rank and compare models."""
     options: dict[str, Any] = _ARENA_COLUMNS | options_for(arguments, votes_report)
     read = batches(options, **options_for(arguments, batches))
     report = votes_report(**options, data=kept_columns(read, options))

@@ -60,7 +60,7 @@ def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialRep
     if len(conditions) != 1 or not arguments.metrics:
         raise ValueError("--stop needs --metrics and either --require or --fail-if")
     names = _columns(arguments)
-    read = batches(names, batch_rows=gcd(*looks), **options_for(arguments, batches))
+    read = _batches(arguments, names, batch_rows=gcd(*looks))
     return sequential_report(
         ({**names, "data": batch} for _, _, batch in read),
         *conditions,
@@ -76,7 +76,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
     data are chosen.
     """
     columns, options = _columns(arguments), options_of_metrics(arguments)
-    read: Iterable[Any] = batches(columns, **options_for(arguments, batches))
+    read: Iterable[Any] = _batches(arguments, columns)
     usual = None
     if "metrics" not in options:
         read = [*read]
@@ -114,7 +114,7 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
     return joint_report(
         **options,
         **options_of_metrics(arguments),
-        data=kept_columns(batches(names, **options_for(arguments, batches)), names),
+        data=kept_columns(_batches(arguments, names), names),
         design=design_of(**columns),
     )
 
@@ -198,12 +198,24 @@ def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]
     return [*dict.fromkeys(leaves(listed))]
 
 
+def _batches(
+    arguments: Namespace, names: Mapping[str, Any], **options: Any
+) -> Iterator[tuple[str, int, Any]]:
+    """Yield batches of rows; columns of metrics that read items are text."""
+    metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
+    has_items = {metric.reads for metric in metrics.values()} == {"items"}
+    items = _leaves(names, ["y_true", "y_pred"]) if has_items else ()
+    options |= options_for(arguments, batches)
+    return batches(names, item_columns=items, **options)
+
+
 def batches(
     names: Mapping[str, Any],
     *,
     files: Sequence[str],
     delimiter: str | None = None,
     text: bool = False,
+    item_columns: Collection[str] = (),
     batch_rows: int | None = None,
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield batches of rows: path, number of earlier rows, and columns.
@@ -220,6 +232,8 @@ def batches(
     text : bool, default=False
         Treat labels as text, even if they look like numbers. In CSV files, only empty
         cells are then missing values; NA, N/A, nan and null are text.
+    item_columns : collection of str
+        See `read_batches`.
     batch_rows : int, optional
         Maximum number of rows in a batch.
     """
@@ -232,6 +246,7 @@ def batches(
                 path,
                 columns,
                 text_columns=text_columns,
+                item_columns=item_columns,
                 delimiter=delimiter,
                 only_empty_is_missing=text,
                 batch_rows=batch_rows,

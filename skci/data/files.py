@@ -38,6 +38,7 @@ def read_batches(
     columns: Sequence[str],
     *,
     text_columns: Collection[str] = (),
+    item_columns: Collection[str] = (),
     delimiter: str | None = None,
     only_empty_is_missing: bool = False,
     batch_rows: int | None = None,
@@ -54,6 +55,9 @@ def read_batches(
     text_columns : collection of str
         Columns of a CSV file that are text. In other columns, cells that look like
         numbers are numbers, and `true` and `false` are booleans.
+    item_columns : collection of str
+        Columns of a CSV file that are text without missing values: an empty cell is an
+        empty text.
     delimiter : str, optional
         Delimiter of a CSV file with any extension. Defaults to a tab for ``.tsv`` and
         ``.tab`` files, and to a comma otherwise.
@@ -85,7 +89,9 @@ def read_batches(
             delimiter = delimiter or DELIMITERS.get(ending, ",")
             for cells in _csv_batches(path, columns, delimiter, batch_rows):
                 yield {
-                    column: _parse(cells[column], column in text_columns, missing)
+                    column: np.array(cells[column], dtype=object)
+                    if column in item_columns
+                    else _parse(cells[column], column in text_columns, missing)
                     for column in columns
                 }
     except (OSError, ValueError) as error:

@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skci._arrays import Array, distinct_rows
 from skci._validation import join_names
@@ -102,7 +101,9 @@ class ContrastTables:
         trait, limit = without_table.trait, ""
         if not trait.smooth:
             limit = _size_limit(compared, components, trait, method)
-        binned = any(component.binning_error for component in components)
+        extension, error = max(without_table.extension), 0.0
+        if extension and any(component.binning_error for component in components):
+            error = extension
         counts = self.estimates.rows.counts
         if are_means:
             table = _mean_table(components, coefficients, counts)
@@ -112,8 +113,7 @@ class ContrastTables:
                 components, coefficients, functional, possible, counts
             )
         values = {name: getattr(without_table, name) for name in _PARAMETER_FIELDS}
-        values["size_limit"] = limit
-        values["binning_error"] = max(without_table.extension) if binned else 0.0
+        values |= {"size_limit": limit, "binning_error": error}
         parameter = TableParameter(**values | table)
         rows, design = self.estimates.rows, self.estimates.design
         if design.strata is None:
@@ -177,11 +177,14 @@ class ContrastTables:
         linear combination. The result is None if the cells cannot be enumerated, or if
         there are too many cells.
         """
-        first = parameters[0].units
-        if all(p.extremes and np.array_equal(p.units, first) for p in parameters):
-            return None if self.ratio else _extreme_cells(parameters, coefficients)
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
+            units = parameters[0].units
+            are_bounded_means = not self.ratio and all(
+                p.extremes and np.array_equal(p.units, units) for p in parameters
+            )
+            if are_bounded_means:
+                return _extreme_cells(parameters, coefficients)
             return None
         columns = [*itertools.chain(*map(attrgetter("columns"), maps))]
         shared = tuple(map(columns.index, columns))  # first position of each column
@@ -274,29 +277,22 @@ def contrast_parameter(
     if not ratio and any(parameter.trait.reach for parameter in compared):
         bounds = _range_of(compared, by_position.values())
         trait = replace(trait, bounds=bounds, reach=trait.bounds)
-    values = np.array([parameter.value for parameter in expanded])
     components, coefficients = tuple(expanded), tuple(expanded.values())
+    values = np.array([component.value for component in components])
+    with np.errstate(all="ignore"):
+        estimate = np.dot(coefficients, np.log(values) if ratio else values)
+        estimate = float(np.exp(estimate) if ratio else estimate)
+    lowest, highest = trait.bounds
     return Parameter(
         key=key,
         trait=trait,
         method=method_of(compared, trait, method, available),
-        fixed_estimate=_combined_value(values, coefficients, trait, ratio),
+        fixed_estimate=min(max(estimate, lowest), highest),
         components=components,
         coefficients=coefficients,
         extension=_extension_of(components, coefficients, ratio),
         size_limit=size_limit,
     )
-
-
-def _combined_value(
-    values: ArrayLike, coefficients: ArrayLike, trait: MeasureProperties, ratio: bool
-) -> float:
-    """Value of a linear combination or of a ratio, clipped to its range."""
-    with np.errstate(all="ignore"):
-        value = np.dot(coefficients, np.log(values) if ratio else values)
-        value = np.exp(value) if ratio else value
-    low, high = trait.bounds
-    return min(max(float(value), low), high)
 
 
 def _expanded_coefficients(
@@ -462,11 +458,11 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 
     A pattern is a tuple with one bool per map.
     """
-    patterns = {
-        tuple(other.covers(cell_map.sample, subgroup) for other in maps)
-        for cell_map in maps
-        for subgroup in cell_map.subgroups or [None]
-    }
+    patterns = set()
+    for cell_map in maps:
+        for subgroup in cell_map.subgroups or [None]:
+            covers = [other.covers(cell_map.sample, subgroup) for other in maps]
+            patterns.add(tuple(covers))
     return sorted(patterns, reverse=True)
 
 
@@ -477,7 +473,8 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
     """
     representatives: dict[int, Array] = {}
     shares = []
-    for column in dict.fromkeys(column for m in maps for column in m.columns):
+    columns = itertools.chain(*map(attrgetter("columns"), maps))
+    for column in dict.fromkeys(columns):
         symbols = [
             m.symbols[m.columns.index(column)] for m in maps if column in m.columns
         ]

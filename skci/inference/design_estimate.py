@@ -34,6 +34,7 @@ _OBSERVED = 0.02  # minimum share of the smoothed variance for a design effect
 _SAME = 1e-9  # relative difference of design effects that count as equal
 _FAR = 1.5  # standard errors by which the label of a row may move an estimate
 
+_FEW_DEGREES = "degrees of freedom"  # in reasons due to few of them
 _SPARSE = SmallSampleReason(
     "few rows of a stratum with a large weight: the strata have too many possible "
     "outcomes to account for unobserved outcomes, and the interval may be too narrow; "
@@ -305,6 +306,8 @@ class DesignEstimate(RowEstimate):
         reason = self.has_variance and self.design.small_sample_reason(self._influences)
         if reason:
             parts = (reason,) if isinstance(reason, str) else reason
+            if _FEW_DEGREES in parts[0]:  # the reason of the design is more specific
+                reasons = [x for x in reasons if _FEW_DEGREES not in x.text]
             reasons.append(SmallSampleReason(*parts))
         return reasons
 

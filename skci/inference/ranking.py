@@ -175,16 +175,19 @@ def _one_sided_quantiles(
     return quantiles
 
 
-def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Ranks of the estimates of parameters, 1 for the best, (R,).
+def estimated_ranks(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
+    """Ranks of the estimates among the estimates of their panel, 1 for the best, (K,).
 
-    Equal estimates have equal ranks; undefined estimates have NaN.
+    Equal estimates have equal ranks; undefined estimates have NaN. `panels` contains
+    the positions of the parameters of each panel.
     """
-    rows = list(positions)
-    undefined = joint.is_undefined[rows]
-    losses = -joint.parameters[rows[0]].trait.sign * joint.estimates[rows]
-    ranks = 1.0 + np.searchsorted(losses[~undefined], losses, side="left")
-    return np.where(undefined, np.nan, ranks)
+    ranks = []
+    for positions in map(list, panels):
+        losses = -joint.parameters[positions[0]].trait.sign * joint.estimates[positions]
+        undefined = joint.is_undefined[positions]
+        better = np.searchsorted(np.sort(losses[~undefined]), losses, side="left")
+        ranks.append(np.where(undefined, np.nan, 1.0 + better))
+    return np.concatenate(ranks)
 
 
 def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:

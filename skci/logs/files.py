@@ -217,8 +217,8 @@ class LogFile:
     path : Path
         Path of the file.
     incomplete : {"error", "warn"}, default="error"
-        Whether an error or a warning is raised if the log states that it has more
-        samples than it contains.
+        Whether missing samples raise an error or a warning. Samples are missing if the
+        log contains fewer samples than it states.
 
     Examples
     --------
@@ -264,9 +264,9 @@ class LogFile:
 
     @cached_property
     def head(self) -> str:
-        """Text at the start of the file: at least the first line of JSON lines.
+        """Text at the start of the file, with at least the first line of JSON lines.
 
-        The text is empty for other files than JSON and tables.
+        The text is empty if the file is neither JSON nor a table.
         """
         if not self.kind:
             return ""
@@ -365,7 +365,7 @@ class LogFile:
             raise self.error(0, requirement)
         warn_caller(
             f"{self.path}: the log contains {n_held:,} of the {n_stated:,} samples{of} "
-            "that it states; estimates do not cover the missing ones",
+            "that it states; estimates do not cover missing samples",
             IncompleteLogWarning,
         )
         return False
@@ -492,7 +492,7 @@ class LogFile:
             document = _Document(self, file)
             yield from document.members(opened)
             if document.peek():
-                raise document.error("must end after one value")
+                raise document.error("must be a single JSON value")
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:

@@ -81,8 +81,8 @@ def read(
         field "repo". By default, clusters are read only from tables with a column
         "group" or "cluster".
     incomplete : {"error", "warn"}, default="error"
-        Whether an error or a warning is raised if a log states that it has more samples
-        than it contains.
+        Whether missing samples raise an error or a warning. Samples are missing if a
+        log contains fewer samples than it states.
     formats : LogFormat or iterable of LogFormat, optional
         Additional formats. A file is read by the first format that recognises the file,
         in this order: `formats`, formats of installed packages, and the formats in the
@@ -436,8 +436,8 @@ class _Collector:
         raise ValueError(
             f"{self._place(first)} and {self._place(second)}: model {names['model']!r} "
             f"must have one grade for item {names['item']!r} of task {names['task']!r} "
-            f"by {names['scorer']!r} in run {names['run']}, got two; leave one of them "
-            "out, name the models of files with a mapping (in a shell new=new.json "
+            f"by {names['scorer']!r} in run {names['run']}, got two; leave out one of "
+            "the two, name the models of files with a mapping (in a shell new=new.json "
             "old=old.json), or distinguish the runs of a table by a column 'run'"
         )
 

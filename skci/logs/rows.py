@@ -239,8 +239,8 @@ class LogRows(Mapping[str, Array]):
             names["groups"] = "group"
         if {"tasks", "groups"} <= names.keys():
             raise ValueError(
-                "groups must belong to a single task, because the variance of a suite "
-                f"is determined by its tasks; select one of {self.tasks}"
+                "groups must belong to a single task, got several tasks; select one of "
+                f"{self.tasks}"
             )
         if samples != "independent":
             names |= {"run": "run", "samples": samples}

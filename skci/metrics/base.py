@@ -182,7 +182,7 @@ class MetricCI(_WithOptions):
     _serves_bins: ClassVar[bool] = False
     """Whether the metric can be computed from binned scores."""
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
-    """Options of further metrics that have a string name."""
+    """Options for which the metric has another string name."""
 
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
     """Values of `average` that add no suffix to the name of the metric."""
@@ -412,8 +412,8 @@ class MetricCI(_WithOptions):
         """
         if option := self._each:
             raise ValueError(
-                f"{option} must give a single number for influence values, got "
-                f"{getattr(self, option)!r}, which gives one for each class or target"
+                f"{option} must yield a single number for influence values, got "
+                f"{getattr(self, option)!r}, which yields one for each class or target"
             )
         sample = self._read(y_true, y_pred, rows, True, pos_label)
         (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
@@ -548,8 +548,8 @@ class MetricCI(_WithOptions):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
         if option := self._each:
             raise ValueError(
-                f"{option} must give a single number for a scorer, got "
-                f"{getattr(self, option)!r}, which gives one for each class or target"
+                f"{option} must yield a single number for a scorer, got "
+                f"{getattr(self, option)!r}, which yields one for each class or target"
             )
         return self._scorer(bound)
 
@@ -723,7 +723,7 @@ class LabelMetricCI(MetricCI):
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
     def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
-        """Return the parameter for a positive label, or of a symmetric metric."""
+        """Return the parameter for data with two labels."""
         labels = binding.sample.vocabulary.labels
         observed_codes = binding.sample.observed_codes.tolist()
         several = len(observed_codes if self._symmetric else labels) > 2

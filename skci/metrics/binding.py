@@ -120,7 +120,7 @@ class ParameterBuilder:
     def of_pairs(
         self, trait: MeasureProperties, functional: Functional
     ) -> TableParameter:
-        """Parameter of a function of the proportions of all pairs of labels."""
+        """Return the parameter of a functional of the full confusion matrix."""
         cell_map = self.sample.cell_map("pairs", self.model)
         return self.of_labels(trait, functional, cell_map)
 
@@ -151,8 +151,8 @@ class ParameterBuilder:
         vocabulary = sample.vocabulary
         if vocabulary.abstains:
             raise ValueError(
-                f"abstain must not be set for {self.metric!r}, a metric from a user's "
-                "function of rows"
+                f"abstain must not be set for {self.metric!r}, which is computed by a "
+                "user's function of rows"
             )
         n_targets, known_labels = len(vocabulary.targets), vocabulary.labels
         # An unknown label does not occur in the data.
@@ -217,11 +217,11 @@ class ParameterBuilder:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return the parameter of the mean over rows of a measure of the targets."""
+        """Return the mean over rows of a measure of the targets in each row."""
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
-                "average='samples' averages over the targets of a row and needs "
-                f"several, got one; set average to one of {list(AVERAGES)}"
+                "average='samples' needs several targets in each row, got one target; "
+                f"set average to one of {list(AVERAGES)}"
             )
         bits = self._bits(labels)
         tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
@@ -232,8 +232,8 @@ class ParameterBuilder:
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
         """Return the parameter of the mean of `values` over the units.
 
-        NaN is replaced by `undefined_as`. If `undefined_as` is NaN, these units are
-        left out.
+        NaN is replaced by `undefined_as`. If `undefined_as` is NaN as well, units with
+        NaN are left out.
         """
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
@@ -428,8 +428,9 @@ def bind_references(
 ) -> dict[ParameterLabels, TableParameter]:
     """Return the parameters with which subgroups are compared, by subgroup.
 
-    If `to` is "rest", they belong to all other subgroups; if it is "overall", to all
-    rows. `bind` returns the parameters for the union of several subgroups.
+    A subgroup is compared with all other subgroups if `to` is "rest", and with all rows
+    if `to` is "overall". `bind` returns the parameters for the union of several
+    subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

@@ -53,9 +53,9 @@ class EventBy(Functional):
     The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`, where
     :math:`k_i` is 1 if the label is known and 0 otherwise, and :math:`G_i` is the
     probability of not being censored before the label is known. If :math:`L_i` are the
-    influence values at these weights, the derivative in :math:`\log G_i` is
-    :math:`-q_i L_i`. If only some rows need a label, G is estimated from these rows,
-    and the other rows keep their weights.
+    influence values at these weights, the derivative of the functional in
+    :math:`\log G_i` is :math:`-q_i L_i`. If only some rows need a label, G is estimated
+    from these rows, and the other rows keep their weights.
     """
 
     functional: Functional
@@ -82,7 +82,7 @@ class EventBy(Functional):
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Return inverse probability of censoring weights, and the estimate of G."""
+        """Return inverse probability weights, and the distribution of censoring."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -204,7 +204,8 @@ class EventMetricCI(ScoreMetricCI):
     """Return the functional of rows with known labels, or numbers with that mean."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
-    """Range of the estimator with a time, if wider than the range of the measure."""
+    """Range of the estimator under censoring, if wider than the range of the measure.
+    """
 
     @property
     def _truth(self) -> str:  # type: ignore[override]

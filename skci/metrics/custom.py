@@ -90,8 +90,8 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        Positive label. Defaults to that of the report, or to 1. Required if labels are
-        strings.
+        Positive label. Defaults to the positive label of the report, or to 1. Required
+        if labels are strings.
 
     Examples
     --------
@@ -578,18 +578,18 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:
         raise ValueError(
-            f"g of {name!r} must return an array with one value per table, got shape "
-            f"{values.shape} for {len(points)} tables"
+            f"g of {name!r} must return an array with the shape of tp, fp, fn and tn, "
+            f"got shape {values.shape} for arguments of shape {points.shape[:1]}"
         )
     outside = values[(values < low) | (values > high)]
     if len(outside):
         raise ValueError(
-            f"bounds of {name!r} must contain its values, got {outside[0]:g} outside "
-            f"of ({low:g}, {high:g})"
+            f"bounds of {name!r} must contain all values of g, got {outside[0]:g} "
+            f"outside of ({low:g}, {high:g})"
         )
     if (np.abs(values) >= LARGEST).any():
         raise ValueError(
-            f"g of {name!r} must have values smaller than {LARGEST:g} in size, got "
+            f"g of {name!r} must have absolute values below {LARGEST:g}, got "
             f"{np.abs(values).max():g}; divide it by a power of ten"
         )
     _check_derivative(CellFunctional(g), points, name, "arrays")

@@ -64,7 +64,7 @@ class Forecasts(NamedTuple):
             raise ValueError(
                 f"{name} must have a column for each member of an ensemble, or be a "
                 f"mapping of levels to quantiles, got shape {values.shape}; "
-                "joint_report takes y_pred={'model': {0.1: low, 0.9: high}}"
+                "joint_report accepts y_pred={'model': {0.1: low, 0.9: high}}"
             )
         return cls(name, truth, values, levels)
 
@@ -79,9 +79,9 @@ class Forecasts(NamedTuple):
         if is_limit.sum() != 2:
             got = self.levels if len(self.levels) else f"{members} columns"
             raise ValueError(
-                f"{self.name} must be a mapping of {ends.round(9)} to quantiles, or "
-                f"have {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} members or more, for "
-                f"the interval of level {level:g}, got {got}"
+                f"{self.name} must have the quantiles {ends.round(9)} as a mapping, or "
+                f"at least {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} ensemble members "
+                f"for the interval of level {level:g}, got {got}"
             )
         low, high = self.values[:, is_limit].T
         return low, high
@@ -158,7 +158,9 @@ class CrpsCI(_ForecastMetricCI, measure="crps"):
         errors, m = values - y[:, np.newaxis], values.shape[1]
         if self.fair and (m < 2 or len(levels)):
             got = "quantiles" if len(levels) else "one member"
-            raise ValueError(f"{name} must have members for 'fair_crps', got {got}")
+            raise ValueError(
+                f"{name} must have ensemble members for 'fair_crps', got {got}"
+            )
         if len(levels):
             losses = np.maximum(-levels * errors, (1 - levels) * errors)
             return 2 * losses.mean(axis=1)
@@ -201,13 +203,13 @@ class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_scor
             raise ValueError(
                 f"{forecasts.name} must be a mapping of symmetric levels to quantiles, "
                 f"such as 0.1, 0.5 and 0.9, for {self.name!r}, got the levels "
-                f"{levels}; 'crps' takes others, and ensembles"
+                f"{levels}; 'crps' accepts other levels and ensembles"
             )
         return CrpsCI()._scores(forecasts)
 
 
 class _IntervalMetricCI(_ForecastMetricCI, MetricAtNumber):
-    r"""A metric of central prediction intervals.
+    r"""Metric of central prediction intervals.
 
     Parameters
     ----------
@@ -337,8 +339,8 @@ def log_density(distribution: Any, name: str = "distribution") -> Any:
     log_function = getattr(fixed, "logpdf", None) or getattr(fixed, "logpmf", None)
     if log_function is None:
         raise ValueError(
-            f"{name} must be the name of a distribution of scipy.stats, such as 'norm' "
-            f"or have a method logpdf or logpmf, got {distribution!r}"
+            f"{name} must be the name of a distribution of scipy.stats, such as "
+            f"'norm', or an object with a method logpdf or logpmf, got {distribution!r}"
         )
     return log_function
 

@@ -175,7 +175,7 @@ class GivenInfluence(FunctionalOfRows):
         if abs(mean) > _TOLERANCE * size:
             raise ValueError(
                 f"influence of {self.name!r} must return influence values whose mean, "
-                f"weighted by sample_weight, is zero, got {mean:g}; subtract it"
+                f"weighted by sample_weight, is zero, got {mean:g}; subtract the mean"
             )
         self._check_scale(value, influence - mean)
         return value, influence - mean
@@ -188,8 +188,8 @@ class GivenInfluence(FunctionalOfRows):
 
         Values of the function without some of the rows are compared with the values
         predicted by the influence values. The ratio of observed to predicted changes
-        must be about 1. The tolerance increases with the residuals, so that nonlinear
-        functions such as quantiles are accepted.
+        must be about 1. The tolerance increases with the prediction errors, so that
+        nonlinear functions such as quantiles are accepted.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self._frequencies.sum()
@@ -208,9 +208,9 @@ class GivenInfluence(FunctionalOfRows):
         if abs(np.log(max(ratio, _MIN_RATIO))) > tolerance:
             raise ValueError(
                 f"influence of {self.name!r} must return influence values on the scale "
-                "of the estimate, which changes by about influence / -n without one "
-                f"of n rows, got changes of {ratio:.2g} times that size without a "
-                f"quarter of the {n} rows"
+                "of the estimate: without row i, the estimate changes by about "
+                f"-influence[i] / n; got changes of {ratio:.2g} times the predicted "
+                f"size without a quarter of the {n} rows"
             )
 
 
@@ -334,10 +334,10 @@ class FunctionOfRows(FunctionalOfRows):
         if error > _MAX_ERROR * size + np.sqrt(EPS) * abs(self.value):
             share = error / size if size else np.inf
             raise ValueError(
-                f"{self._must} but influence values are off by {share:.0%} of the "
-                f"change without a quarter of the {self._frequencies.sum()} rows; try "
-                "more rows, values in double precision, or another scale, such as the "
-                "logarithm"
+                f"{self._must} but without a quarter of the {self._frequencies.sum()} "
+                "rows, the change predicted by influence values has an error of "
+                f"{share:.0%}; try more rows, values in double precision, or another "
+                "scale, such as the logarithm"
             )
 
 
@@ -352,9 +352,10 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
     """Assign similar rows to at most `max_groups` groups, and return the group indices.
 
-    Rows of different `kinds` are never in one group. The group with the largest sum of
-    squares is repeatedly split at the mean of the key with the largest variance. Keys
-    are standardised over all rows, so that outliers are soon separated.
+    Rows of different `kinds` are never in one group. Rows of one kind are grouped by
+    the columns of `keys`: the group with the largest sum of squares is repeatedly split
+    at the mean of the column with the largest variance. The columns are standardised
+    over all rows, so that outliers are soon separated.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)

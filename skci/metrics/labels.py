@@ -142,8 +142,8 @@ class _AveragedCI(LabelMetricCI):
     Parameters
     ----------
     pos_label : int, float, bool or str, optional
-        Positive label. Defaults to that of the report, or to 1. Required if labels are
-        strings.
+        Positive label. Defaults to the positive label of the report, or to 1. Required
+        if labels are strings.
     average : {"binary", "micro", "macro", "weighted", "samples"} or None
         Average over classes. "binary" (the default) uses the positive label alone.
         "macro" is the mean over classes. "weighted" is the mean weighted by the number
@@ -177,7 +177,7 @@ class _AveragedCI(LabelMetricCI):
 
 
 class _ZeroDivisionCI(_AveragedCI):
-    """A metric whose function in scikit-learn has the parameter ``zero_division``.
+    """Metric whose function in scikit-learn has the parameter ``zero_division``.
 
     Parameters
     ----------
@@ -694,7 +694,7 @@ MEASURES: dict[str, MeasureProperties] = {
     for cls in tuple(globals().values())
     if isinstance(getattr(cls, "_measure", None), MeasureProperties)
 } | {"tversky": TverskyCI()._measure}
-"""Measures of the four cells by name."""
+"""Measures of the confusion matrix of two labels, by name."""
 
 
 class RejectionRateCI(_AgreementCI):
@@ -724,7 +724,7 @@ class RejectionRateCI(_AgreementCI):
     def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
-                "abstain must be the label that represents no answer, got none"
+                "abstain must be the label that represents no answer, got None"
             )
         cell_map = binding.sample.cell_map("rejection", binding.model)
         return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

@@ -91,9 +91,9 @@ class MetricSet:
             raise ValueError(
                 "metrics must all be metrics of survival or none, got "
                 f"{join_names(other_metrics)} and metrics of survival, whose y_true "
-                "has events and times; set time of metrics that have it, as "
-                "NetBenefitCI(0.2, time=365); joint_report accepts y_true by metric, "
-                "and skci.event_by(y_true, time) converts times to labels"
+                "contains events and times; set the option time if the metric has it, "
+                "as in NetBenefitCI(0.2, time=365), or pass y_true by metric to "
+                "joint_report; skci.event_by(y_true, time) converts times to labels"
             )
         reads_numbers = "numbers" in self.reads and "survival" not in kinds
         if reads_numbers and self.reads & {"labels", "scores"}:
@@ -104,7 +104,11 @@ class MetricSet:
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
-        """Check a metric and its method; an error suggests methods for each metric."""
+        """Check a metric and its interval method.
+
+        If a single method is passed for several metrics, an error message explains how
+        to pass a method for each metric.
+        """
         try:
             metric._check(method)
         except ValueError as error:
@@ -374,8 +378,8 @@ class MetricSet:
     ) -> JointEstimate:
         """Estimate the metrics of all models jointly.
 
-        `keys` replaces fields of the parameter names, such as the model, for each
-        model.
+        For each model, `keys` contains new values for fields of the parameter names,
+        such as the name of the model.
         """
         parameters = self.bind(sample)
         if keys is not None:
@@ -424,8 +428,8 @@ class MetricSet:
     ) -> dict[ParameterLabels, TableParameter]:
         """Return the parameters with which subgroups are compared, by subgroup.
 
-        They belong to the rows outside the subgroup ("rest"), or to all rows
-        ("overall").
+        A subgroup is compared with all other rows if `to` is "rest", and with all rows
+        if `to` is "overall".
         """
         return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
@@ -546,7 +550,7 @@ class MetricsByTruth(MetricSet):
         """Read the rows separately for each truth."""
         if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
-                "design=Prevalence needs the label of one y_true, got y_true by metric"
+                "design=Prevalence needs a single y_true, got y_true by metric"
             )
         alignment, samples, sizes = Alignment(), [], {}
         for keys, metric_set in self.sets.items():
@@ -581,8 +585,8 @@ class MetricsByTruth(MetricSet):
     ) -> dict[ParameterLabels, TableParameter]:
         """Return the parameters with which subgroups are compared, by subgroup.
 
-        They belong to the rows outside the subgroup ("rest"), or to all rows
-        ("overall").
+        A subgroup is compared with all other rows if `to` is "rest", and with all rows
+        if `to` is "overall".
         """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -590,9 +594,10 @@ class MetricsByTruth(MetricSet):
 
 
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Return the key in `entries` of the data of each metric.
+    """Return the key of the data of each metric, in a mapping by metric.
 
-    The key is None if `entries` is not a mapping by metric.
+    `entries` maps names of metrics, or "*" for all other metrics, to data. The keys are
+    None if `entries` is not a mapping by metric.
     """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
@@ -615,8 +620,8 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
 def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
     """Return validated metrics and settings, with one or several truths.
 
-    `columns` maps "y_true", "y_pred" and "y_score" to the data. Several truths are a
-    mapping of metrics to "y_true".
+    `columns` maps "y_true", "y_pred" and "y_score" to the data. The metrics have
+    several truths if "y_true" is a mapping by metric.
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)

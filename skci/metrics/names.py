@@ -108,7 +108,7 @@ _SEVERAL = {
     ),
     "precision_recall_fscore_support": ("precision", "recall", "f1"),
 }
-"""Names of metrics by the scikit-learn function that returns several of them."""
+"""Names of the metrics that a single function of scikit-learn returns."""
 
 _REASONS = {
     "compares partitions of the rows, regardless of the names of their parts; use a "
@@ -386,8 +386,8 @@ def _of_scorer(scorer: Any) -> MetricCI:
     methods = metric._score_methods if metric.reads == "scores" else ("predict",)
     if not {*responses} & {*methods}:
         raise ValueError(
-            f"metrics must read the predictions of their scorers, got {scorer!r} for "
-            f"{metric.name!r}, which reads {metric.reads}; set response_method"
+            f"response_method of a scorer must return the {metric.reads} that "
+            f"{metric.name!r} reads, got {scorer!r}; set response_method of make_scorer"
         )
     return _signed(metric, getattr(scorer, "_sign", 1))
 
@@ -419,6 +419,8 @@ def _usual(name: str) -> str:
 
 def _near(name: str) -> str | None:
     """Return the most similar name of a metric, or None."""
+    if name.endswith("@k") and _named(at_ten := f"{name.removesuffix('k')}10"):
+        return at_ten
     # Short names that differ by one letter can be opposites, such as tpr and fpr.
     known_names = [
         known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4

@@ -53,11 +53,11 @@ class PartlyVerified(EqualByParts, Functional):
     r"""Functional of all rows, estimated from rows whose label is verified.
 
     Verification depends only on the stratum of a row, such as its prediction, so that
-    the verified rows of a stratum represent the whole stratum [1]_. Let :math:`p_c` be
-    the weight of verified rows with outcome c, which belongs to stratum s, let
-    :math:`p_{s \cdot}` be the total of these weights in stratum s, and let :math:`u_s`
-    be the weight of the other rows of the stratum. The functional is evaluated at
-    :math:`q_c = p_c (p_{s \cdot} + u_s) / p_{s \cdot}`.
+    the verified rows of a stratum represent the whole stratum [1]_. The functional is
+    evaluated at :math:`q_c = p_c (p_{s \cdot} + u_s) / p_{s \cdot}`. :math:`p_c` is the
+    weight of the verified rows with outcome c, which belongs to stratum s. In this
+    stratum, :math:`p_{s \cdot}` is the total weight of verified rows, and :math:`u_s`
+    the total weight of other rows.
 
 
     References
@@ -151,10 +151,9 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
         share = sizes[labelled < _FEW].sum() / sizes.sum()
         if share > _MAX_SHARE_OF_FEW:
             warn_caller(
-                f"fewer than {_FEW} rows are labelled for some predictions, or "
-                f"combinations of predictions of the models, of {share:.0%} of the "
-                "rows: intervals may be too narrow; report on fewer models or labels "
-                "at a time",
+                f"{share:.0%} of the rows have predictions (of one model or of several "
+                f"models) for which fewer than {_FEW} rows are labelled: intervals may "
+                "be too narrow; report on fewer models or labels at a time",
                 SmallSampleWarning,
             )
         return
@@ -281,7 +280,7 @@ def estimate(
     """Estimate metrics of a sample returned by `read_partly_labelled`.
 
     If `read` is passed, the sample contains the weighted copies of rows that are
-    described at `_weighted`. `expected` is passed to `corrected`.
+    described at `_weighted`. `expected` is described at `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
@@ -318,8 +317,9 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
         if strata is not None and (shares := _other_shares(sample, part, strata)):
             raise ValueError(
                 "y_true must have labels for a random part of the rows, independent "
-                f"of the stratum of design=Strata, got shares {shares}; pass the share "
-                "of its stratum for each row as label_probability=, without design="
+                f"of the strata of design=Strata, got labelled shares {shares}; pass "
+                "the labelled share of the stratum of each row as label_probability=, "
+                "without design="
             )
         if shares := _other_shares(sample, part, outcome):
             warn_caller(
@@ -333,7 +333,7 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Return the range of labelled shares over groups as text, if it is significant.
+    """Describe the range of labelled shares over groups, if it is significant.
 
     The text is empty if a chi-squared test attributes the range to chance. The test
     uses the groups with enough expected rows.
@@ -391,8 +391,8 @@ def _check_missing(sample: Sample) -> None:
     if counts[mode] > counts.sum() / 2 and (sample.codes[:, 1:] != mode).all():
         raise ValueError(
             "y_true must be None, NaN or NA in rows without a label, got "
-            f"{sample.vocabulary.labels[mode]!r} in {counts[mode]:.0f} rows, which is "
-            "neither predicted nor a proxy"
+            f"{sample.vocabulary.labels[mode]!r} in {counts[mode]:.0f} rows, a label "
+            "that is never predicted"
         )
 
 

@@ -31,7 +31,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         Defaults to the method of the report, or to "auto", which is "hall".
     pos_label : int, float, bool or str, optional
         Positive label, to which a single column of probabilities refers. Defaults to
-        that of the report, or to the last label in sorted order.
+        the positive label of the report, or to the last label in sorted order.
     """
 
     _score_methods = ("predict_proba",)
@@ -81,9 +81,9 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        """Return the function of means for a sample of moments.
+        """Return the function of means, for data that are summarised by moments.
 
-        The sample contains the class proportions.
+        `sample` contains the class proportions.
         """
         return self._function
 
@@ -199,7 +199,8 @@ class _BrierCI(_ProbabilityMetricCI):
     ----------
     pos_label : int, float, bool or str, optional
         Positive label, to which a single column of probabilities refers. Defaults to
-        that of the report, or to 1. Required for a single column if labels are strings.
+        the positive label of the report, or to 1. Required for a single column if
+        labels are strings.
     """
 
     _loss_name = "squared_error_of_probability"
@@ -341,7 +342,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     ----------
     pos_label : int, float, bool or str, optional
         Positive label, to which a single column of decision values refers. Defaults to
-        that of the report, or to the last label in sorted order.
+        the positive label of the report, or to the last label in sorted order.
 
     Examples
     --------

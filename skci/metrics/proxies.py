@@ -67,12 +67,15 @@ _Z_SQUARED = 4  # about 1.96 squared; the same for all confidence levels
 
 
 AUTOMATIC = ("score", "logit", "hall")
-"""Methods tried by "auto" if some rows are not labelled."""
+"""Interval methods tried by "auto" if some rows are not labelled."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Contrast that defines a corrected estimate, as positions of its parameters."""
+    """Contrast that defines a corrected estimate.
+
+    `truth` and `proxies` are positions in a list of parameters.
+    """
 
     key: ParameterLabels
     truth: int
@@ -91,8 +94,8 @@ def corrected(
 
     A corrected estimate has the bounds and the interval method of its metric, unless
     there are too many possible outcomes for this method. `expected` contains the same
-    units with other weights: the squared weight of an unlabelled row is the expected
-    squared weight of the row if it were labelled.
+    rows with other weights: the squared weight of an unlabelled row is the expected
+    value of its squared inverse probability weight.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -135,7 +138,10 @@ def _weights(
     estimates = joint.estimates
 
     def observed(positions: Sequence[int]) -> RowEstimates:
-        """Use the observed tables, where a proxy equal to a prediction varies by 0."""
+        """Return estimates from the observed counts, without smoothing.
+
+        The variance of a proxy that equals the prediction in all rows is then 0.
+        """
         parameters = [source.parameters[k].with_method("delta") for k in positions]
         return source.with_parameters(parameters)
 
@@ -170,7 +176,7 @@ def _weights(
             source.select(positions), matrix, all_covariance
         )
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
-    # Ratio of the adjusted to the plain share of the variance explained by proxies.
+    # Shrink by the ratio of adjusted to unadjusted explained variance, as for R2.
     residual_df = chosen.by_parameter[0].degrees_of_freedom - n_proxies
     if residual_df <= 0 or explained <= 0:
         return {}
@@ -192,7 +198,7 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Covariance of the proxy metrics that labelled rows do not show, (K, K).
+    """Covariance of the proxy metrics that is not observed in labelled rows, (K, K).
 
     It is the covariance expected from the labelling probabilities minus the observed
     covariance. Negative eigenvalues of the difference are set to 0.
@@ -217,10 +223,11 @@ def _unseen_errors(
 ) -> Array:
     r"""Variance of the proxy metrics due to errors in unlabelled rows only, (K, K).
 
-    `chosen` contains the metric of the truth on labelled rows and, for each proxy, its
-    metric on labelled rows and on all rows. Score intervals of label metrics allow for
-    unseen outcomes, whose proportion may be up to :math:`z^2 / (n + z^2)`. Let L be the
-    influence values of the metric of a proxy. The variance is
+    `chosen` contains the metric of the truth on labelled rows and, for each proxy, the
+    metric of the proxy on labelled rows and on all rows. Score intervals of label
+    metrics allow for unseen outcomes, whose proportion may be up to
+    :math:`z^2 / (n + z^2)`. Let L be the influence values of the metric of a proxy. The
+    variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
@@ -279,13 +286,14 @@ def estimate_judged_grades(
     ]
     if shapes[0] != shapes[1]:
         raise ValueError(
-            "proxy must have the models, scorers and number of items of grades, "
+            "proxy must have the same models, scorers and number of items as grades, "
             f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like grades"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
         raise ValueError(
-            "proxy must have the items of grades in the same order, got other items"
+            "proxy must have the same items as grades in the same order, got other "
+            "items"
         )
     for graded in (people, judge):
         graded.check_range([trait.bounds for trait, _ in metrics.values()])
@@ -306,7 +314,8 @@ def estimate_judged_grades(
         if minimum < _FEW:
             warn_caller(
                 f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}: "
-                "intervals may be too narrow; strata with fewer than 2 are pooled",
+                "intervals may be too narrow; strata with one graded item or "
+                "none are pooled",
                 SmallSampleWarning,
             )
     if clusters_are_tasks:
@@ -333,7 +342,7 @@ def estimate_judged_grades(
                 )
                 raise ValueError(
                     f"grades must cover at least {FEWEST_LABELS} items of each model "
-                    f"with proxy, got {n_graded} for {model!r}{where}"
+                    f"if proxy is passed, got {n_graded} for {model!r}{where}"
                 )
             key = ParameterLabels(scorer, model, part.subgroup)
             selection = some, every, None if part.every == part.labelled else strata

@@ -491,7 +491,7 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
 
 
 class _AtKCI(_HitsCI):
-    """Metric of the relevant documents among the first 10 or k documents.
+    """Metric of the relevant documents among the first k, by default 10.
 
     Parameters
     ----------

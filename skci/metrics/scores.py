@@ -311,8 +311,8 @@ class InterpolatedPrecision(AveragePrecision):
     def __call__(self, p: Array) -> Evaluation:
         positive, precision, _ = self._curve(p)
         best = np.maximum.accumulate(precision)
-        # Index of the score that sets each interpolated precision, and its positive
-        # mass.
+        # For each interpolated precision: the index of the score with this precision,
+        # and the total weight of positive rows.
         rises = np.append(True, best[1:] > best[:-1])
         source = np.maximum.accumulate(np.where(rises, np.arange(len(best)), 0))
         mass = np.bincount(source, positive * (best > 0), len(best))
@@ -523,9 +523,9 @@ class OrderMetricCI(
         if is_missing:
             if (missing & ~positive.reshape(missing.shape)).any():
                 raise ValueError(
-                    "y_score may be missing only in positive rows, which were never "
-                    "found, got a missing score in another row; replace scores that a "
-                    "model did not report by a score below all others"
+                    "y_score may be missing only in positive rows (objects that were "
+                    "not detected), got a missing score in a negative row; if a model "
+                    "did not report a score, pass a score below all other scores"
                 )
             scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked

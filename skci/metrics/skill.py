@@ -26,8 +26,8 @@ def check_score(score: Any, name: str = "score") -> Any:
     )
     if not is_loss:
         raise ValueError(
-            f"{name} must be a metric object of forecasts or numbers, which is 0 or "
-            f"more and better if lower, such as CrpsCI(), got {score!r}"
+            f"{name} must be a metric object of forecasts or numbers with minimum 0, "
+            f"for which lower is better, such as CrpsCI(), got {score!r}"
         )
     return score
 

@@ -62,8 +62,8 @@ class Summary:
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if sample.proxies is not None:
             raise ValueError(
-                "proxy must not be passed with moments=True; without moments=True, "
-                "rows are kept, or distinct outcomes for metrics of labels"
+                "proxy must not be passed with moments=True; pass moments=False to "
+                "keep the rows, or the distinct outcomes for metrics of labels"
             )
         bindings = [
             (

@@ -575,7 +575,7 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.times is not None and self.time not in check_times(self.times):
-            raise ValueError(f"times must hold time={self.time:g}, got {self.times}")
+            raise ValueError(f"times must contain time={self.time:g}, got {self.times}")
 
     @property
     def _times_and_factors(self) -> tuple[Array, Array]:

@@ -44,13 +44,17 @@ class _TextMetricCI(FunctionOfItemsCI):
         for name, items in (("y_true", truth), ("y_pred", answer)):
             accepts_tuples = name == "y_true" and self._takes_several
             kinds = (str, tuple) if accepts_tuples else str
-            for item in (x for x in items if not isinstance(x, kinds)):
-                requirement = f"{name} must hold texts for {self.name!r}"
-                raise TypeError(f"{requirement}, got {item!r:.60}")
+            for row, item in enumerate(items):
+                if not isinstance(item, kinds):
+                    place = f" in row {row}" * (len(items) > 1)
+                    raise TypeError(
+                        f"{name} must hold texts for {self.name!r}, got {item!r:.60}"
+                        f"{place}; in a shell, --text reads all labels as text"
+                    )
         return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)
 
     _takes_several: ClassVar[bool] = False
-    """Whether an item may have a tuple of references."""
+    """Whether an item may have several references, as a tuple."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
         """Yield the counts of each item, such as edits and words."""

@@ -65,8 +65,8 @@ def usual_metrics_of_columns(
     """Choose metrics from arrays, or from the named columns of `data`."""
     if hasattr(data, "read_next_batch"):
         raise ValueError(
-            "metrics must be given if data is a reader of batches, which is read once, "
-            f"got {type(data).__name__}"
+            "metrics must be given if data is a reader of batches, which can be read "
+            f"only once, got {type(data).__name__}"
         )
     if data is not None:
         columns = Frame(data, columns).read({"numbers"}, RowOptions())

@@ -56,8 +56,9 @@ def coco(
         detectors; its values may also be lists of detections. Otherwise the detectors
         are named after their files.
     by_class : bool, default=False
-        Whether to add the AP of each class with objects, such as ``"AP of car"``, by
-        the "name" of the category, or by its "id" if it has no name.
+        Whether to add the AP of each class with objects, such as ``"AP of car"``. A
+        class is named by the "name" of its category, or by the "id" if there is no
+        name.
 
     Returns
     -------
@@ -289,7 +290,11 @@ class _Image:
 
 
 def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]:
-    """Return COCO's metrics, including those of `areas` and the AP of `classes`."""
+    """Return COCO's metrics.
+
+    `areas` are ranges of areas with objects. The AP of each class in `classes` is
+    added.
+    """
     all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
         "AP": (_average_precision, "all", all_overlaps),

@@ -137,11 +137,13 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
     """Return the negated positions of the documents of a run, by judged query."""
     missing = [query for query in judged if not scores.get(query)]
     if len(missing) == len(judged):
-        raise ValueError(f"the run {name!r} must have documents of queries of qrels")
+        raise ValueError(
+            f"the run {name!r} must have documents for queries of qrels, got none"
+        )
     if missing:
         warn_caller(
-            f"the run {name!r} has no documents of {len(missing)} of the {len(judged)} "
-            f"judged queries, which count as 0, as in trec_eval -c: "
+            f"the run {name!r} has no documents for {len(missing)} of the "
+            f"{len(judged)} judged queries, whose value is 0, as in trec_eval -c: "
             f"{join_names(first_names(missing, _MAX_NAMES))}",
             UserWarning,
         )

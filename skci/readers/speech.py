@@ -87,7 +87,7 @@ def transcripts(
             names = join_names(first_names(differing, _MAX_NAMES))
             raise ValueError(
                 f"{name!r} must have the {len(said)} utterances of the reference, got "
-                f"{len(texts)}; only one of the two has {names}"
+                f"{len(texts)}; only one of the two files has {names}"
             )
         columns["y_pred"][name] = [texts[utterance] for utterance in said]
     if speaker is not None:
@@ -103,7 +103,8 @@ def _check_no_ids(lines: list[str]) -> None:
         if len(lines) > 1 and len(ids) == len(lines):
             raise ValueError(
                 "layout must be given, because each line may have an ID, such as "
-                f"{min(ids)!r}: {layout!r} if so, or 'lines' if all are words"
+                f"{min(ids)!r}; pass layout={layout!r} if this is an ID, or "
+                "layout='lines' if it is a word"
             )
 
 
@@ -117,7 +118,7 @@ def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
             match = re.fullmatch(_LAYOUTS[layout], line)
             if not match or match["id"] in texts:
                 requirement = (
-                    f"the {layout} layout must have an ID in each line, used once"
+                    f"the {layout} layout must have a different ID in each line"
                 )
                 raise ValueError(f"{place}: {requirement}, got {line!r:.80}")
             texts[match["id"]] = match["text"].strip()

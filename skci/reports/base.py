@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -80,7 +81,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @cached_property
     def _keys(self) -> list[ParameterLabels]:
-        return [parameter.key for parameter in self._joint.parameters]
+        return [*map(attrgetter("key"), self._joint.parameters)]
 
     @property
     def _subgroup_columns(self) -> list[str]:
@@ -102,7 +103,7 @@ class Report(TabularReport[MetricEstimate]):
     @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in order."""
-        return list(dict.fromkeys(key.title for key in self._keys))
+        return list(dict.fromkeys(map(attrgetter("title"), self._keys)))
 
     def _limits(self) -> Array:
         """Limits of the intervals; computing the limits may issue warnings."""
@@ -122,7 +123,8 @@ class Report(TabularReport[MetricEstimate]):
         *others, intervals = self._interval_columns(f"{kind} interval")
         columns += [*others, intervals._replace(hidden=self._standard_errors)]
         if self._null is None:
-            low, high = joint.individual.intervals.T.tolist()
+            single = joint if joint.is_individual else joint.individual
+            low, high = single.intervals.T.tolist()
             limits = {"individual_low": low, "individual_high": high}
             shows_both = joint.simultaneous and self._style == "interval"
             header = "individual interval" * shows_both
@@ -137,11 +139,11 @@ class Report(TabularReport[MetricEstimate]):
         joint, hidden = self._joint, dict[str, list[Any]]()
         if not joint.source.is_simple:
             hidden["design_effect"] = joint.source.design_effects.tolist()
-        errors = [parameter.binning_error for parameter in joint.parameters]
+        errors = [*map(attrgetter("binning_error"), joint.parameters)]
         if any(errors):
             hidden["binning_error"] = errors
         if self._null is None:
-            hidden["method"] = [p.method for p in joint.parameters]
+            hidden["method"] = [*map(attrgetter("method"), joint.parameters)]
         if target := joint.target:
             hidden |= {k: [text] * len(self) for k, text in target._asdict().items()}
         return hidden

@@ -470,8 +470,14 @@ def describe(
     numbers of rows, clusters and strata. "positive" names the positive labels, except 1
     if the labels are 0 and 1.
     """
-    methods = join_names([*dict.fromkeys(p.method for p in parameters)])
-    limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
+    methods: dict[str, None] = {}
+    limits: dict[str, None] = {}
+    error = 0.0
+    for parameter in parameters:
+        methods[parameter.method] = None
+        if parameter.size_limit:
+            limits[parameter.size_limit] = None
+        error = max(error, parameter.binning_error)
     size = ""
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples
@@ -479,12 +485,11 @@ def describe(
         design = "" if hides_copies else joint.source.design_description
         # A mean over queries has one value per query: "n = 60 queries".
         size = f"n = {n} {design}".strip().replace(f"{n} in {n} ", f"{n} ")
-    error = max(parameter.binning_error for parameter in parameters)
     if error and math.isfinite(error):  # rounded up
         unit = 10.0 ** math.floor(math.log10(error))
         error = math.ceil(error / unit) * unit
     return {
-        "methods": "; ".join([methods, *limits]),
+        "methods": "; ".join([join_names([*methods]), *limits]),
         "target": f"of {', '.join(filter(None, joint.target))}" if joint.target else "",
         "size": size,
         "binning": f"binning error at most {error:.0e}" if error else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import comb
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -686,10 +686,10 @@ class JointReport(ReportWithContrasts):
         keys = [self._keys[k] for positions in blocks for k in positions]
         return RankReport(
             names=columns_of(keys),
-            models=[key.name for key in keys],
+            models=[*map(attrgetter("name"), keys)],
             known_models=self._known_models,
-            panels=[key.panel for key in keys],
-            estimates=np.concatenate([estimated_ranks(joint, k) for k in blocks]),
+            panels=[*map(attrgetter("panel"), keys)],
+            estimates=estimated_ranks(joint, blocks),
             intervals=rank_intervals(joint, blocks),
             confidence_level=self.confidence_level,
             simultaneous=joint.simultaneous,

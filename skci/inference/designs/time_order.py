@@ -270,8 +270,9 @@ class TimeOrder:
         if effective >= enough:
             return ""
         return (
-            f"the effective sample size of autocorrelated rows is {effective:.0f}, and "
-            "the interval may be too narrow"
+            "an autoregressive model of the rows has an effective sample size of "
+            f"{effective:.0f} (the effective n of the header is based on the estimated "
+            "variance), and the interval may be too narrow"
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
