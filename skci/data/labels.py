@@ -224,8 +224,6 @@ def check_no_pos_label(pos_label: Any, where: str) -> None:
 
 def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
     """Check that labels are all classes in order, like the columns of scores."""
-    if labels is None:
-        return
     listed = np.asarray(labels).tolist()
     kind, classes = "targets", [*vocabulary.classes]
     if not vocabulary.multilabel:

@@ -177,12 +177,14 @@ class Reader:
         """Read the truth and the sampling of its rows."""
         options = RowOptions() if options is None else options
         alignment = Alignment()
-        alignment.check(truth, y_true)
+        if type(y_true) is not np.ndarray:
+            alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
         kind, several = wanted.truth, False
         if kind == "labels":
-            several = wanted.several and is_multilabel(y_true)
+            has_column = getattr(y_true, "ndim", None) == 1
+            several = wanted.several and not has_column and is_multilabel(y_true)
             y = (check_indicators if several else as_column)(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
@@ -256,6 +258,8 @@ class Reader:
             check_same_models([DEFAULT_MODEL], y_score)
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score)):
             for model, values in columns.items():
+                if type(values) is np.ndarray and values.ndim == 1:
+                    continue
                 name = parameter_name(model, parameter)
                 axes = ["index"] if parameter == "y_score" else ["index", "columns"]
                 self.alignment.check(name, values, axes)
@@ -334,7 +338,7 @@ class Reader:
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
     ) -> Any:
         """Indices that sort columns of scores into the order of the classes."""
-        if column_names(values) is None:
+        if type(values) is np.ndarray:
             return slice(None)
         known_classes = [label for label in classes if label is not None]
         order = label_order(values, known_classes, name, positive)
@@ -503,7 +507,8 @@ class Reader:
         if vocabulary.binary and numbers.shape != (n, 2):
             missing = self.wanted.missing_scores
             numbers = check_numbers(numbers, name, n, several, missing)
-            warn_of_labels(array, name, vocabulary.classes)
+            if array.dtype.kind in "biu":
+                warn_of_labels(array, name, vocabulary.classes)
             if self.wanted.require_pos_label and isinstance(positive, str):
                 check_pos_label(self.wanted.pos_label, vocabulary.labels)
         elif numbers.shape != (n, len(classes)) or None in classes:

@@ -87,8 +87,9 @@ class RowOptions:
     def columns(self) -> dict[str, Any]:
         """Columns of rows by parameter; None for options that are not passed."""
         columns = dict(zip(_COLUMNS, attrgetter(*_COLUMNS)(self), strict=True))
-        for key, name in self._of_design.items():
-            columns[key] = getattr(self.design, name)
+        if self.design is not None:
+            for key, name in self._of_design.items():
+                columns[key] = getattr(self.design, name)
         return columns
 
     @property
@@ -108,6 +109,8 @@ class RowOptions:
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Copy of the options with other columns, such as columns of a data frame."""
+        if self.design is None:
+            return replace(self, **columns)
         changes, keys = dict(columns), self._of_design
         design_columns = {keys[key]: changes.pop(key) for key in columns if key in keys}
         if design_columns:

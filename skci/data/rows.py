@@ -65,9 +65,10 @@ def as_column(
 ) -> Array:
     """Array of labels with one dimension; `several` is the hint for several columns."""
     requirement = "a one-dimensional array of labels"
-    if not isinstance(values, np.ndarray):
+    column = values
+    if type(values) is not np.ndarray or values.dtype.kind not in _LABEL_KINDS:
         check_no_tags(values, name)
-    column = as_array(values, name, requirement)
+        column = as_array(values, name, requirement)
     if column.ndim != 1:
         column = flat(column)
     if column.ndim != 1:
@@ -290,14 +291,12 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
         )
 
 
-def warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
-    """Warn if scores look like predicted labels.
+def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
+    """Warn if scores that are integers look like predicted labels.
 
-    Floats raise no warning, because the scores of trees and nearest neighbours may all
-    be 0 or 1.
+    Floats may all be 0 or 1, as the scores of trees and nearest neighbours.
     """
-    column = as_array(values, name, "an array of numbers")
-    if column.dtype.kind not in "biu" or len(column) < _MANY_ROWS:
+    if len(column) < _MANY_ROWS:
         return
     distinct = set(factorise(column.ravel())[0].tolist())
     if distinct <= {0, 1} or distinct <= set(labels):
@@ -397,8 +396,6 @@ class Alignment:
         order. A default index (0, 1, ...) agrees with any index that is not a range,
         such as the index of a test set after a random split.
         """
-        if type(values) is np.ndarray:
-            return
         index = getattr(values, "index", None)
         if "index" in axes and hasattr(index, "equals"):
             self._check(name, "index", index)

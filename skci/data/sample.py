@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -294,7 +294,7 @@ class Sample:
     @property
     def models(self) -> list[str]:
         """Names of all models."""
-        return list(dict.fromkeys(chain(*self._by_kind)))
+        return list(dict.fromkeys(chain(*self.kinds.values())))
 
     @property
     def size(self) -> int:
@@ -544,17 +544,16 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models with each kind of data."""
-        pairs = zip(KINDS, map(list, self._by_kind), strict=True)
-        return {kind: names for kind, names in pairs if names}
-
-    @property
-    def _by_kind(self) -> tuple[Collection[str], ...]:
         """Names of the models with each of `KINDS` of data, without proxies."""
-        kinds = self.labelled, self.scores, self.numbers, self.items
-        if not self.proxies:
-            return kinds
-        return tuple([m for m in kind if m not in self.proxies] for kind in kinds)
+        kinds = {}
+        columns = self.labelled, self.scores, self.numbers, self.items
+        for kind, models in zip(KINDS, columns, strict=True):
+            names = [*models]
+            if self.proxies:
+                names = [name for name in names if name not in self.proxies]
+            if names:
+                kinds[kind] = names
+        return kinds
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:

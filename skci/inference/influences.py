@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array
+from skci._arrays import Array, dataclass
 from skci.inference.rows import Rows
 
 # Sizes of blocks of units for matrix products. Blocks of _BLOCK units stay in
@@ -37,6 +37,7 @@ class Centres(NamedTuple):
         return centres * self.sizes[units][:, np.newaxis]
 
 
+@dataclass(eq=False)
 class Influences:
     """Weighted influence values of U units and K parameters, array-like of (U, K).
 
@@ -56,15 +57,10 @@ class Influences:
         Power of the share s in each column, by default 1.
     """
 
-    def __init__(
-        self,
-        values: Sequence[Array],
-        indices: Sequence[Array],
-        rows: Rows,
-        orders: Sequence[int] | None = None,
-    ) -> None:
-        self.values, self.indices, self.rows = values, indices, rows
-        self.orders = [1] * len(values) if orders is None else orders
+    values: Sequence[Array]
+    indices: Sequence[Array]
+    rows: Rows
+    orders: Sequence[int] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,9 +72,9 @@ class Influences:
 
     def column(self, k: int) -> Array:
         """Weighted influence values of a parameter, (U,)."""
-        shares, order = self.rows.shares, self.orders[k]
-        if order != 1:
-            shares = shares**order
+        shares = self.rows.shares
+        if self.orders is not None:
+            shares = shares ** self.orders[k]
         column: Array = self.values[k][self.indices[k]] * shares
         return column
 

@@ -224,7 +224,7 @@ class JointEstimate:
     def _shrunk_correlation(self) -> Array:
         correlation = correlation_from(self._covariance)
         usable = np.flatnonzero(self.usable)
-        if self.common_df is None and len(usable) > 1:
+        if self.source.common_df is None and len(usable) > 1:
             block = np.ix_(usable, usable)
             df = self.degrees_of_freedom[usable]
             correlation[block] = shrink_correlation(correlation[block], df)
@@ -339,7 +339,7 @@ class JointEstimate:
         q = self.normal_quantile
         if not self.usable.any():
             return q
-        if self.common_df is not None and not self.is_individual:
+        if self.source.common_df is not None and not self.is_individual:
             return self.maximum().quantile(self.confidence_level)
         df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
@@ -362,7 +362,7 @@ class JointEstimate:
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
         q = self.maximum().quantile(self.confidence_level)
-        if self.common_df is None:
+        if self.source.common_df is None:
             return q
         normal = self.to_normal_quantile(q, self.usable.argmax())
         return CriticalValue(normal, q.error * normal / q)
@@ -391,27 +391,28 @@ class JointEstimate:
 
         For individual intervals it is the distribution of a single statistic.
         """
-        if alternative not in self._maxima:
-            self._maxima[alternative] = self._maximum_of_usable(alternative)
-        return self._maxima[alternative]
-
-    def _maximum_of_usable(self, alternative: Alternative) -> AnyMaximum:
-        """Distribution for `maximum`, not cached."""
-        if self.is_individual:
-            if self.horizon is not None:
-                return maximum_of_one(self.horizon, alternative, self.random_state)
-            return self._maximum_from(np.ones((1, 1)), None, alternative)
+        maximum = self._maxima.get(alternative)
+        if maximum is not None:
+            return maximum
         usable = np.flatnonzero(self.usable)
-        if self._loadings is not None:
-            return MaxDistribution(
+        if self.is_individual and self.horizon is not None:
+            maximum = maximum_of_one(self.horizon, alternative, self.random_state)
+        elif self.is_individual:
+            maximum = self._maximum_from(np.ones((1, 1)), None, alternative)
+        elif self._loadings is not None:
+            maximum = MaxDistribution(
                 self._loadings.take(usable),
                 alternative=alternative,
                 random_state=self.random_state,
             )
-        correlation = self._shrunk_correlation
-        if not self.usable.all():
-            correlation = correlation[np.ix_(usable, usable)]
-        return self._maximum_from(correlation, self.common_df, alternative)
+        else:
+            correlation = self._shrunk_correlation
+            if not self.usable.all():
+                correlation = correlation[np.ix_(usable, usable)]
+            df = self.source.common_df
+            maximum = self._maximum_from(correlation, df, alternative)
+        self._maxima[alternative] = maximum
+        return maximum
 
     def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
         """One-sided distribution of the maximum of signed statistics at positions."""
@@ -424,7 +425,7 @@ class JointEstimate:
         if self.horizon is None and (self._loadings or len(positions) > _FEW):
             options = {"tol": _TOLERANCE}
         signed = correlation * np.outer(signs, signs)
-        return self._maximum_from(signed, self.common_df, "less", **options)
+        return self._maximum_from(signed, self.source.common_df, "less", **options)
 
     @cached_property
     def _loadings(self) -> Loadings | None:

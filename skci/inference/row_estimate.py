@@ -237,14 +237,15 @@ class RowEstimate:
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
-        return max(self.moments.variance, self.smoothed_variance)
+        variance = self.moments.variance
+        if not self.parameter.interval_method.smooths:
+            return variance
+        return max(variance, self._variance_with_pseudo_counts)
 
     @property
-    def smoothed_variance(self) -> float:
-        """Variance at the table with pseudo-counts if the method smooths, else zero."""
+    def _variance_with_pseudo_counts(self) -> float:
+        """Variance at the table with pseudo-counts, for methods that smooth."""
         parameter = self.parameter
-        if not parameter.interval_method.smooths:
-            return 0.0
         squares = parameter.weights @ parameter.linearised.influence**2
         return float(squares / parameter.total * self.design_effect)
 
@@ -269,7 +270,7 @@ class RowEstimate:
     def moments(self) -> Moments:
         """Variance, skewness and degrees of freedom, from unit totals of influence."""
         classes = self.parameter.support.classes
-        is_partition = classes and not self._classes_cross
+        is_partition = classes and not (self.components and self._classes_cross)
         pooled = self._pooled_units(classes) if is_partition else []
         return moments(self._variance_components(self.influence), pooled)
 
@@ -279,8 +280,6 @@ class RowEstimate:
 
         Influence values then do not have mean zero within their intersections.
         """
-        if len(self.components) < 2:
-            return False
         partitions = {
             tuple(cells.tobytes() for cells in classes): classes
             for part in self.components
@@ -480,7 +479,7 @@ class RowEstimate:
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the range
         reasons = self._reasons_of_design
-        if self._has_neglected_tail:
+        if self.parameter.trait.heavy_tails and self._has_neglected_tail:
             reasons.append(heavy_tail(self.parameter.trait))
         return reasons
 
@@ -522,10 +521,12 @@ class RowEstimate:
         losses.
         """
         method = self.parameter.interval_method
-        if method.smooths or any(part.classes_of_area for part in self.components):
+        if method.smooths or (method.studentises and not self.components):
+            return 0
+        if any(part.classes_of_area for part in self.components):
             return 0
         if method.studentises:
-            return _ENOUGH_FOR_DIFFERENCES if self.components else 0
+            return _ENOUGH_FOR_DIFFERENCES
         return _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
 
     @property
@@ -537,15 +538,16 @@ class RowEstimate:
         mean over the rarer class, including the value of the new row.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
-        is_area = rarer and len(self.classes_of_area) == 2 and not self.components
-        if not (is_area and self.has_variance):
+        is_area = len(parameter.support.classes) == 2 and not self.components
+        if not (rarer and is_area and self.has_variance):
             return False
         trait, estimate, _ = parameter.without_negation
         error = math.sqrt(self.estimated_variance)
         worst, best = trait.bounds
         poor = worst + _POOR * (best - worst)
-        shifts = [(estimate - value) / (rarer + 1) for value in (worst, poor)]
-        reach = min(shifts[0], shifts[1] + _LOWER * error)
+        at_worst = (estimate - worst) / (rarer + 1)
+        at_poor = (estimate - poor) / (rarer + 1)
+        reach = min(at_worst, at_poor + _LOWER * error)
         # A lower bound on the distance of the limit: limits on the logit scale are
         # farther away than symmetric limits, up to the mirror image of the estimate.
         if min(_Z * error, 2 * estimate - worst - best) >= reach:

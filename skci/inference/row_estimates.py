@@ -122,7 +122,7 @@ class RowEstimates(Estimates):
         if not method.needs_error:
             return estimate.parameter.is_linear and estimate.design_effect > 0
         has_noise = method.blurs and blurred_variance > 0
-        return has_noise or estimate.parameter.is_on_boundary or self.has_variance(k)
+        return has_noise or estimate.parameter.is_on_boundary or estimate.has_variance
 
     def single_unit(self, k: int) -> str:
         return self.by_parameter[k].single_unit
@@ -137,14 +137,16 @@ class RowEstimates(Estimates):
         if len(self.parameters) == 1:
             return variances[:, np.newaxis]
         total = self.unsmoothed
-        observed = total.diagonal()
-        is_contrast = np.array([bool(p.components) for p in self.parameters])
-        # Contrasts are scaled, so that the rank is unchanged. For other parameters,
-        # only the diagonal changes.
-        raised = is_contrast & (observed > 0) & (observed < variances)
-        scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
-        total *= scale
-        total *= scale[:, np.newaxis]
+        if self._has_contrasts:
+            # Contrasts are scaled, so that the rank is unchanged. For other parameters,
+            # only the diagonal changes.
+            observed = total.diagonal()
+            is_contrast = np.array([bool(p.components) for p in self.parameters])
+            raised = is_contrast & (observed > 0) & (observed < variances)
+            ratio = np.where(raised, variances, 1) / np.where(raised, observed, 1)
+            scale = np.sqrt(ratio)
+            total *= scale
+            total *= scale[:, np.newaxis]
         on_boundary = variances == 0  # their covariances are rounding errors
         total[on_boundary] = total[:, on_boundary] = 0
         np.fill_diagonal(total, variances)
@@ -156,10 +158,10 @@ class RowEstimates(Estimates):
 
         Its variances are not yet raised to the variances with pseudo-counts.
         """
+        if self.is_linear.all():
+            return self._covariance_of(self.by_parameter)
         linear = np.flatnonzero(self.is_linear)
         estimates = [self.by_parameter[k] for k in linear]
-        if len(linear) == len(self.parameters):
-            return self._covariance_of(estimates)
         total = np.zeros((len(self.parameters),) * 2)
         if estimates:
             total[np.ix_(linear, linear)] = self._covariance_of(estimates)
@@ -198,7 +200,7 @@ class RowEstimates(Estimates):
     ) -> Array:
         """Covariance from influence values of cells, and cell indices of units."""
         values = Influences(influences, indices, self.rows)
-        with few_threads(len(values) * len(influences) ** 2):
+        with few_threads(len(self.rows) * len(influences) ** 2):
             return covariance(self.design.variance_components(values))
 
     @cached_property
@@ -235,11 +237,13 @@ class RowEstimates(Estimates):
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
-            return np.array(
-                [x.noise(z) + x.stratum_noise(z) for x in self.by_parameter]
-            )
-        combined = self._noise_loadings(z).power(2).sum(axis=1)
-        return np.asarray(combined).ravel() + self._stratum_noise(z)
+            noise = np.array([estimate.noise(z) for estimate in self.by_parameter])
+        else:
+            squares = self._noise_loadings(z).power(2)
+            noise = np.asarray(squares.sum(axis=1)).ravel()
+        if self.design.strata is None:
+            return noise
+        return noise + self._stratum_noise(z)
 
     @property
     def _has_contrasts(self) -> bool:

@@ -249,6 +249,7 @@ class MetricCI(_WithOptions):
     def _signed(self) -> MeasureProperties:
         return self._measure.negated() if self.negate else self._measure
 
+    @allow_underflow
     def __call__(
         self,
         y_true: Any,
@@ -326,7 +327,6 @@ class MetricCI(_WithOptions):
             return self._replace(options)(y_true, y_pred, **rows)
         return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
 
-    @allow_underflow
     def _read(
         self,
         y_true: Any,
@@ -439,7 +439,6 @@ class MetricCI(_WithOptions):
             )
         return type(self)(**current | options)
 
-    @allow_underflow
     def _result(self, sample: Sample) -> Any:
         """Return an estimate, or a report with an estimate for each class."""
         joint = JointEstimate.from_rows(
@@ -684,6 +683,7 @@ class LabelMetricCI(MetricCI):
             return measure
         return measure.of_classes(self._name)
 
+    @allow_underflow
     def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.
 

@@ -6,10 +6,11 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn import get_config
 
 from skci._arrays import Array, distinct_rows
 from skci._options import data_hint
@@ -67,18 +68,19 @@ class MetricSet:
         # A fixed seed, so that the report does not depend on the order of computations.
         self.seed = fixed_seed(random_state)
         self.by_rows = False  # whether each row is a unit, even for metrics of labels
+        self.kinds: dict[str, str] = {}
+        self.several = True  # whether more than two labels, or targets, are accepted
+        may_miss: list[bool] = []
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
-        selected = self.metrics.values()
-        # Whether more than two labels, or several targets, are accepted.
-        self.several = all(metric._several for metric in selected)
-        score_metrics = [metric for metric in selected if metric.reads == "scores"]
-        self.may_miss_scores = bool(score_metrics) and all(
-            m._may_miss for m in score_metrics
-        )
-        self.kinds = {name: metric.reads for name, metric in self.metrics.items()}
+            self.kinds[name] = metric.reads
+            self.several = self.several and metric._several
+            if metric.reads == "scores":
+                may_miss.append(metric._may_miss)
+        self.may_miss_scores = bool(may_miss) and all(may_miss)
         self.reads = set(self.kinds.values())
-        self._check_truths()
+        if len(self.metrics) > 1:
+            self._check_truths()
 
     def _check_truths(self) -> None:
         """Check that the metrics can share one `y_true`."""
@@ -222,23 +224,24 @@ class MetricSet:
 
         `labels` are known labels, which need not occur in the data.
         """
-        requirements = [
-            metric.wanted(self.pos_label) for metric in self.metrics.values()
-        ]
-        abstain_labels = [
-            abstain,
-            *(requirement.abstain for requirement in requirements),
-        ]
-        distinct = {check_label(x, "abstain") for x in abstain_labels if x is not None}
+        require_pos_label, all_labels = False, [*labels]
+        truths: frozenset[str] = frozenset()
+        distinct = set() if abstain is None else {check_label(abstain, "abstain")}
+        positive: dict[str, Any] = {}
+        for metric in self.metrics.values():
+            requirement = metric.wanted(self.pos_label)
+            if requirement.abstain is not None:
+                distinct.add(check_label(requirement.abstain, "abstain"))
+            if not requirement.infer_pos_label:
+                positive.setdefault(min(requirement.kinds), requirement.pos_label)
+            require_pos_label = require_pos_label or requirement.require_pos_label
+            all_labels += requirement.labels
+            truths |= requirement.truths
         if len(distinct) > 1:
             raise ValueError(
                 f"abstain must be one label, got {sorted(map(repr, distinct))} for the "
                 "report and its metrics"
             )
-        positive: dict[str, Any] = {}
-        for requirement in requirements:
-            if not requirement.infer_pos_label:
-                positive.setdefault(min(requirement.kinds), requirement.pos_label)
         # If any metric reads scores, the positive label is the label of the scores.
         kind = "scores" if "scores" in positive else "labels"
         combined = RequiredData(
@@ -246,19 +249,10 @@ class MetricSet:
             self.several,
             positive.get(kind, self.pos_label),
             infer_pos_label=kind not in positive,
-            require_pos_label=any(
-                requirement.require_pos_label for requirement in requirements
-            ),
-            labels=(
-                *chain.from_iterable(
-                    requirement.labels for requirement in requirements
-                ),
-                *labels,
-            ),
+            require_pos_label=require_pos_label,
+            labels=tuple(all_labels),
             abstain=next(iter(distinct), None),
-            truths=frozenset().union(
-                *(requirement.truths for requirement in requirements)
-            ),
+            truths=truths,
             missing_scores=self.may_miss_scores,
         )
         return Reader.open(combined, y_true, rows, truth)
@@ -300,9 +294,10 @@ class MetricSet:
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
-        by_rows = self.by_rows or rows.needs_rows
-        counted = self.reads == {"labels"} and not by_rows
-        return self._read(rows, labels, **on_host(columns, counted))
+        if get_config()["array_api_dispatch"]:
+            by_rows = self.by_rows or rows.needs_rows
+            columns = on_host(columns, self.reads == {"labels"} and not by_rows)
+        return self._read(rows, labels, **columns)
 
     def _read(
         self,
@@ -467,6 +462,8 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
 
     `method` is one method, or a mapping of metrics to methods.
     """
+    if method is None:
+        return dict.fromkeys(metrics)
     methods = by_metric(method, [*metrics, _OTHERS], "method", "a name")
     for name in methods.values():
         if name is not None:

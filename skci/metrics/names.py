@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from copy import copy
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -298,8 +299,12 @@ def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
 
     A function of scikit-learn that returns several numbers has several metrics.
     """
-    function, options = _with_options(entry)
-    name = function if isinstance(entry, str) else _name_in_scikit_learn(function)
+    options: dict[str, Any] = {}
+    if isinstance(entry, str):
+        name = entry
+    else:
+        function, options = _with_options(entry)
+        name = _name_in_scikit_learn(function)
     if (usual := _usual(name)) not in _SEVERAL:
         metric = resolve_metric(entry)
         return [(entry if isinstance(entry, str) else metric.name, metric)]
@@ -355,7 +360,7 @@ def _named(name: str) -> MetricCI | None:
     for candidate in (name, name.removesuffix("_score")):
         candidate = ALIASES.get(candidate, candidate)
         if candidate in _BY_NAME:
-            return _BY_NAME[candidate]._replace({})
+            return copy(_BY_NAME[candidate])
         if f_beta := _F_BETA.fullmatch(candidate):
             return labels.FBetaCI(float(f_beta.group(1)))
     if at := _AT.fullmatch(name):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, allow_underflow
 from skci._options import parameters_from, with_keywords_of
 from skci._validation import check_integer, check_number, check_positive_number
 from skci.data.responses import RANKING_METHODS, scores_of
@@ -150,6 +150,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     _may_miss = True
 
     @with_keywords_of(MetricCI.__call__)
+    @allow_underflow
     def __call__(  # type: ignore[override]
         self, y_true: Any, y_score: Any, *more: Any, query: Any = None, **options: Any
     ) -> Any:

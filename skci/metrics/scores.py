@@ -431,7 +431,8 @@ class ScoreMetricCI(MetricCI):
                 )
             if scores.edges is None and clipped is not scores.values:
                 scores = replace(scores, values=clipped)
-        check_all_labels(self.labels, binding.sample.vocabulary)
+        if self.labels is not None:
+            check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
     def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
@@ -534,8 +535,9 @@ class OrderMetricCI(
         cells = cells.reshape(positive.shape) + positive
         n_scores, is_single = int(ranks[-1]) + 1, positive.ndim == 1
         columns = positive[:, np.newaxis] if is_single else positive
-        has_class = np.logical_or.reduce([~columns, columns], axis=-1)
-        n_negative, n_positive = (round(dot(frequencies, mask)) for mask in has_class)
+        has_negative, has_positive = np.logical_or.reduce([~columns, columns], axis=-1)
+        n_negative = round(dot(frequencies, has_negative))
+        n_positive = round(dot(frequencies, has_positive))
         n = round(frequencies.sum() if n_rows is None else n_rows)
         area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
         return (Component if is_single else MicroAverage)(area, cells, 2 * n_scores)

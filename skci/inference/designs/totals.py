@@ -212,14 +212,12 @@ def _sums_of_powers(
 ) -> tuple[list[float], ...]:
     """Number of values, and sums of their second to fourth powers, by block."""
     squares = values * values
-    powers = [
-        (repeats[1], squares),
-        (repeats[2], squares, values),
-        (repeats[3], squares, squares),
-    ]
+    second = repeats[1], squares
+    third, fourth = (repeats[2], squares, values), (repeats[3], squares, squares)
     if blocks is None:
-        return [float(numbers.sum())], *([dot(*factors)] for factors in powers)
-    weights = (numbers, *map(math.prod, powers))
+        total = float(numbers.sum())
+        return [total], [dot(*second)], [dot(*third)], [dot(*fourth)]
+    weights = (numbers, *map(math.prod, (second, third, fourth)))
     return tuple(np.bincount(blocks, terms).tolist() for terms in weights)
 
 

@@ -113,11 +113,10 @@ class Clusters(SampleDesign):
         totals = np.empty((self.n_units, influences.shape[1]))
         total = influences.rows.weights.sum()
         weights = {1: self.weights / total}
-        if 2 in influences.orders:
+        orders = influences.orders or [1] * len(influences.values)
+        if 2 in orders:
             weights[2] = self.all_squares / total**2
-        columns = zip(
-            influences.values, influences.indices, influences.orders, strict=True
-        )
+        columns = zip(influences.values, influences.indices, orders, strict=True)
         for k, (values, index, order) in enumerate(columns):
             terms = values[index[self.unit]] * weights[order]
             totals[:, k] = np.add.reduceat(terms, self.starts)

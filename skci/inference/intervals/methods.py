@@ -278,31 +278,23 @@ class Logit(Wald):
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         lowest, highest = task.trait.bounds
-        shares = self._limits_of_share(_in_range(task), below, above, z)
-        low, high = (lowest + (highest - lowest) * share for share in shares)
-        return low, high
-
-    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        lowest, highest = task.trait.bounds
-        share = (null - lowest) / (highest - lowest)
-        return self._root_of_share(_in_range(task), share, above, z)
-
-    def _limits_of_share(
-        self, task: Task, below: float, above: float, z: float
-    ) -> Limits:
+        width, task = highest - lowest, _in_range(task)
         if min(task.estimate, 1 - task.estimate) > EDGE:
             low, high = super()._limits(task, below, above, z)
             if _exceeds_largest_variance(task):
                 a, error = task.estimate, task.standard_error
                 low = max(low, min(a - below * error, _wilson(task, -below)))
                 high = min(high, max(a + above * error, _wilson(task, above)))
-            return low, high
-        is_high = task.estimate > 0.5
-        scaled = task.design_effect * (below if is_high else above) ** 2
-        reach = scaled / (task.rarer_class + scaled)
-        return (1 - reach, 1.0) if is_high else (0.0, reach)
+        else:
+            is_high = task.estimate > 0.5
+            scaled = task.design_effect * (below if is_high else above) ** 2
+            reach = scaled / (task.rarer_class + scaled)
+            low, high = (1 - reach, 1.0) if is_high else (0.0, reach)
+        return lowest + width * low, lowest + width * high
 
-    def _root_of_share(self, task: Task, null: float, above: bool, z: float) -> float:
+    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
+        lowest, highest = task.trait.bounds
+        null, task = (null - lowest) / (highest - lowest), _in_range(task)
         if min(task.estimate, 1 - task.estimate) > EDGE:
             root = super()._root(task, null, above, z)
             if not (_exceeds_largest_variance(task) and root > 0):
