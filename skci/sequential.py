@@ -16,9 +16,11 @@ from skci._validation import (
     named_columns,
 )
 from skci.accumulation import JointAccumulator
-from skci.data.items import UNNAMED
+from skci.data.items import MEAN, UNNAMED, are_of_answers
 from skci.data.responses import task
 from skci.grades import grades_report
+from skci.measures.traits import MeasureProperties
+from skci.metrics.metric_set import named_metrics
 from skci.reports.decisions import Requirements
 from skci.reports.joint import JointReport
 from skci.reports.sequential import Gate, SequentialReport
@@ -36,6 +38,7 @@ def sequential_report(
     *,
     horizon: Any,
     metrics: Any = None,
+    final: bool = False,
     **options: Any,
 ) -> SequentialReport:
     """Evaluate requirements as data arrive, and stop when all are decided.
@@ -58,15 +61,21 @@ def sequential_report(
         :meth:`.JointReport.requirements`.
     horizon : range or list of int, or (int, int)
         Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
-        look takes place after the batch that reaches the number, and after the last
-        batch. A pair of the first and the last number allows a look after every batch
-        between them; intervals are then wider. With `groups`, looks count groups.
+        look takes place after the batch that reaches the number. A pair of the first
+        and the last number allows a look after every batch between them; intervals are
+        then wider. With `groups`, looks count groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
         batches have grades.
+    final : bool, default=False
+        Whether to look also after the last batch if the batches end before the last
+        planned look; for an evaluation that will have no further items. By default
+        items after the last look that was reached are not used, so that the evaluation
+        can be repeated when more items are available.
     **options
-        Other options of :func:`grades_report`, such as `bounds`; with `metrics`, other
-        options of :class:`JointAccumulator`.
+        Other options of :func:`grades_report`; by default `bounds` are (0, 1) if all
+        grades by a scorer are 0, 0.5 or 1. With `metrics`, other options of
+        :class:`JointAccumulator`.
 
     Returns
     -------
@@ -76,10 +85,11 @@ def sequential_report(
     Raises
     ------
     ValueError, TypeError, KeyError
-        If `requirements` or `horizon` has the wrong form, before the first batch; if a
-        requirement names an unknown model or metric, after the first batch; or if
-        another option or a batch is not as described. Errors of a batch are raised with
-        its index.
+        If `requirements` or `horizon` has the wrong form, or a requirement has the
+        wrong direction or a value outside the range of the metric, before the first
+        batch. If a requirement names an unknown model or scorer, after the first batch.
+        If another option or a batch is not as described; errors of a batch are raised
+        with its index.
 
     See Also
     --------
@@ -93,9 +103,9 @@ def sequential_report(
     intervals. A requirement that is true is refuted at some look with a probability of
     at most (1 - `confidence_level`) / 2. The same bound applies to showing a
     requirement that is false. At the confidence level, all verdicts on models are
-    jointly right, and so are all verdicts on differences. If batches do not end at
-    planned looks, critical values use the actual numbers of items so far and the later
-    planned numbers. The numbers must not depend on the grades.
+    jointly right, and so are all verdicts on differences. If a batch does not end at a
+    planned look, the actual number of items replaces the planned number that it
+    reached. The numbers must not depend on the grades.
 
     To reach the power of a single look, plan more items: for a power of .9, 1.2 times
     as many for five looks, and 1.3 times as many for ten looks. On average, the
@@ -132,13 +142,26 @@ def sequential_report(
         raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batches)}")
     has_grades = metrics is None
     rows: Any = _Grades(options)
+    bounds, better = options.get("bounds"), options.get("higher_is_better", True)
+    trait = MeasureProperties(
+        MEAN,
+        bounds=bounds if isinstance(bounds, tuple) else (-np.inf, np.inf),
+        greater_is_better=bool(better),
+        has_better=isinstance(better, bool),
+    )
+    traits = {MEAN: trait}
     if not has_grades:
         rows = JointAccumulator(metrics, **options)
+        traits = {name: each._signed for name, each in named_metrics(metrics).items()}
+    gate.check_metrics(traits)
     for k, batch in enumerate(batches):
         with task(f"batch {k}"):
             needed = "grades" if has_grades else "y_true"
             if not (isinstance(batch, Mapping) and needed in batch):
-                raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batch)}")
+                keys = [*batch] if isinstance(batch, Mapping) else []
+                got = f"the keys {keys}" if keys else short_repr(batch)
+                hint = "; pass metrics, such as 'accuracy'" * ("y_true" in keys)
+                raise TypeError(f"batches must be {_BATCHES}, got {got}{hint}")
             check_mutually_exclusive(_LOOKS, {"proxy": batch.get("proxy")})
             rows.update(**batch)
         gate.check_names(rows.metrics, rows.models)
@@ -149,7 +172,7 @@ def sequential_report(
     else:
         if not rows.n_samples:
             raise ValueError(f"batches must be {_BATCHES}, got none")
-        gate.look(rows.report(), is_last=True)
+        gate.end(rows.report(), final=final)
     return gate.report
 
 
@@ -198,13 +221,16 @@ class _Grades:
     def report(self) -> JointReport:
         """Report on all items so far."""
         arguments: dict[str, Any] = {}
+        bounds = dict.fromkeys(self.metrics, (0, 1))
         for path in self._batches[0]:
             *parents, name = path
             columns = arguments
             for parent in parents:
                 columns = columns.setdefault(parent, {})
             columns[name] = np.concatenate([batch[path] for batch in self._batches])
-        return grades_report(**arguments, **self._options)
+            if path[0] == "grades" and not are_of_answers(columns[name]):
+                bounds.pop((*path, UNNAMED)[2], None)
+        return grades_report(**arguments, **{"bounds": bounds or None} | self._options)
 
 
 def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:

@@ -1,6 +1,7 @@
 """Requirements that are judged while the data come, until every one is decided."""
 
 import io
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from skci.cli.main import main
 REFERENCE = pd.read_csv(Path(__file__).parent / "reference" / "sequential.csv")
 BOUNDED = {"bounds": (0, 1)}
 NOT_WORSE = "new - old >= -0.05"
+LOWER = {"higher_is_better": False}
+_HEADING, _BOX = "<h1>(.*?)</h1>", '<ul class="findings">(.*?)</ul>'
+WITHOUT_METRICS = r"got the keys \['y_true', 'y_pred'\]; pass metrics, such as 'acc"
 
 rng = np.random.default_rng(0)
 EASE = rng.beta(8, 2, 2000)
@@ -148,12 +152,64 @@ def test_looks_are_at_the_ends_of_batches(size, horizon, first, rows):
     options = {"horizon": horizon, **BOUNDED}
     within = ["new >= 0", f"new >= {limit}", f"new <= {limit}"]
     given = list(islice(batches(size), None if rows is None else -(-rows // size)))
-    found = sequential_report(given, within, **options)
+    found = sequential_report(given, within, final=True, **options)
     assert found.looked[0] == first
     last = min(sum(len(each["grades"]["new"]) for each in given), 2000)
     end = horizon[-1]
     assert max(found.looked) == min(last, -(-end // size) * size)
     assert found.n_planned == end
+
+
+OPEN = f"new >= {NEW[:100].mean()}"  # at the first looks
+
+
+@pytest.mark.parametrize(
+    ("rows", "final", "looked", "conclusion"),
+    [
+        (60, False, 0, "60 items: open before the first look at 100"),
+        (100, False, 100, "100 items: last look at 100, open; next look at 200"),
+        (150, False, 100, "150 items: last look at 100, open; next look at 200"),
+        (60, True, 60, "open after 60 of 1,000 items"),
+        (150, True, 150, "open after 150 of 1,000 items"),
+    ],
+)
+def test_only_planned_looks_count(rows, final, looked, conclusion):
+    plan = {"horizon": range(100, 1001, 100), "final": final, **BOUNDED}
+    given = ({"grades": {"new": NEW[:rows][k : k + 50]}} for k in range(0, rows, 50))
+    found = sequential_report(given, OPEN, **plan)
+    assert (found.verdict, found.conclusion) == ("open", conclusion)
+    assert [*found.looked] == [looked] and found.n_used == looked
+    assert found.n_read == rows and found.report.n_samples == (looked or rows)
+    expected = REFERENCE.set_index("looks")["critical_value"]["10"].iloc[0]
+    assert_allclose(found.report.critical_value, expected, atol=0.012)
+
+
+def test_nothing_is_decided_before_the_first_look():
+    found = sequential_report(
+        batches(50, NEW[:50], OLD[:50]), "new >= 0.1", horizon=(60, 200), **BOUNDED
+    )
+    assert found["new", "mean"] == "open" and found.estimates[0].low > 0.1
+    assert repr(found.verdict) == "<open: before the first look at 60>"
+
+
+@pytest.mark.slow
+def test_evaluations_that_are_repeated_until_decided_are_rarely_wrong():
+    draw, level, wrong = np.random.default_rng(0), 0.8, []
+    for _ in range(100):
+        grades = draw.random(500)
+        for rows in range(70, 561, 70):  # 500 rows at the last
+            given = np.split(grades[:rows], range(100, min(rows, 500), 100))
+            found = sequential_report(
+                ({"grades": part} for part in given),
+                "mean >= 0.5",
+                horizon=range(100, 501, 100),
+                confidence_level=level,
+            )
+            if found.is_decided:
+                break
+        wrong.append(found.is_decided)
+    error = np.sqrt(level * (1 - level) / len(wrong))
+    assert np.mean(wrong) < 1 - level + 2.5 * error  # was .42 with a look at the end
 
 
 def test_other_columns_of_batches():
@@ -200,6 +256,90 @@ def test_frames_scorers_and_several_answers():
     assert found.n_used == 200
 
 
+@pytest.mark.parametrize(
+    ("required", "options", "headline"),
+    [
+        ("new >= old - 0.02", {}, "{} not worse than old by more than 0.02"),
+        ("new >= old", {}, "{} not worse than old"),
+        ("new <= old + 0.02", LOWER, "{} not worse than old by more than 0.02"),
+        ("old >= new + 0.3", {}, "mean of old - new is shown to be below 0.3"),
+        ("new <= 0.1", {}, "mean of new is shown to be above 0.1"),
+        (
+            "old >= new - 0.02",
+            {},
+            "old is shown to be worse than new by more than 0.02",
+        ),
+        ("new >= old - 0.02 and old >= 0.1", {}, "Requirements are shown"),
+    ],
+)
+def test_the_page_leads_with_the_verdict(tmp_path, required, options, headline):
+    better = np.where(np.arange(2000) % 5 == 0, 1 - bool(options), NEW)
+    given = batches(100, better, NEW)
+    plan = {"horizon": range(200, 2001, 200), **BOUNDED}
+    found = sequential_report(given, required, **plan, **options)
+    found.to_html(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    heading, box = (re.search(x, page, re.S)[1] for x in (_HEADING, _BOX))
+    assert heading.startswith(headline.format("new is shown to be"))
+    assert heading.endswith(f"; {found.conclusion}")
+    if " and " not in required:
+        assert f": {found.estimates[0]}; " in heading
+    assert box.count("<li>") == len(found)
+    assert all(str(estimate) in box for estimate in found.estimates)
+
+
+def test_an_open_verdict_leads_the_page():
+    plan = {"horizon": range(100, 1001, 100), **BOUNDED}
+    found = sequential_report(batches(50, NEW[:150], OLD[:150]), "new >= old", **plan)
+    heading = re.search(_HEADING, found.to_html(), re.S)[1]
+    assert heading.startswith("It is open whether new is not worse than old: ")
+    assert heading.endswith("; 150 items: last look at 100, open; next look at 200")
+
+
+@pytest.mark.parametrize(
+    "required", ["new >= old-0.05", "new>=old -.05", "new-old>=-5e-2"]
+)
+def test_a_margin_needs_no_spaces(required):
+    whole = grades_report({"new": NEW, "old": OLD, "old-0": OLD}, **BOUNDED)
+    expected = whole.requirements(NOT_WORSE)
+    assert str(whole.requirements(required)) == str(expected)
+    named = whole.requirements("new >= old-0")
+    assert named.subjects == ["new - old-0"] and named.requirements == [(">=", 0)]
+
+
+@pytest.mark.parametrize(
+    ("required", "options", "message"),
+    [
+        ("new >= 80", BOUNDED, r"range \[0, 1\] of mean, got 80"),
+        ("new >= 80", {"metrics": "accuracy"}, r"range \[0, 1\] of accuracy, got 80"),
+        ("acc >= 0.8", {"metrics": ["accuracy", "f1"]}, "requirements must name one"),
+        ("new >", {}, "requirements must be"),
+        ("new <= old + 0.1", {}, "write 'new >= old - 0.1'"),
+        ("new >= old", LOWER, "write 'new <= old'"),
+        ("new >= old", {"metrics": "brier_score"}, "write 'new <= old'"),
+    ],
+)
+def test_requirements_are_checked_before_the_first_batch(required, options, message):
+    with pytest.raises((ValueError, KeyError), match=message):
+        sequential_report(iter([]), required, horizon=[100], **options)
+
+
+@pytest.mark.parametrize("low", [0, 0.5, 0.2])
+def test_grades_of_answers_are_bounded(low):
+    grades = np.where(NEW == 1, 1, low)
+    given = [{"grades": {"new": {"judge": grades, "words": 9 * OLD}}}]
+    found = sequential_report(given, "judge >= 0.1", horizon=[2000])
+    bounds = {"judge": (0, 1)} if low != 0.2 else None
+    expected = grades_report(
+        {"new": {"judge": grades, "words": 9 * OLD}}, bounds=bounds
+    )
+    assert found["new", "judge"].claim.startswith(f"judge = {expected['new', 'judge']}")
+    perfect = sequential_report(
+        [{"grades": [1] * 300}], "mean >= 0.8", horizon=[100, 200, 300]
+    )
+    assert perfect.verdict == "shown"
+
+
 ONE = [{"grades": {"new": [1, 0], "old": [1, 1]}}]
 
 
@@ -212,6 +352,13 @@ ONE = [{"grades": {"new": [1, 0], "old": [1, 1]}}]
         ({"grades": [1]}, "new >= 0.5", {}, TypeError, "^batches must be an iterable"),
         ([{"new": [1]}], "new >= 0.5", {}, TypeError, "^batch 0: batches must be"),
         (ONE, "new >= 0.5", {"metrics": "f1"}, TypeError, "batch 0: batches must be"),
+        (
+            [{"y_true": [1], "y_pred": [1]}],
+            "new >= 0.5",
+            {},
+            TypeError,
+            WITHOUT_METRICS,
+        ),
         ([3], "new >= 0.5", {}, TypeError, "^batch 0: batches must be .* got 3"),
         ([], "new >= 0.5", {}, ValueError, "^batches must be .* got none"),
         (
@@ -263,6 +410,9 @@ def test_the_command_is_the_function(file, capsys, plan):
     assert output == f"{found.report}\n\n{found}\n"
     assert main([*call, "--fail-if=new - old < -0.05", "--format=json"]) == 0
     assert f'"n_used": {found.n_used}' in capsys.readouterr().out
+    page = file.with_suffix(".html")
+    assert main([*call, f"--require={NOT_WORSE}", f"--html={page}"]) == 0
+    assert f"; {found.conclusion}</h1>" in page.read_text()
     assert main([*call, "--require=new >= 0.9"]) == 1
     limit = NEW.mean()
     assert main([*call, f"--require=new >= {limit}"]) == 3
@@ -278,12 +428,48 @@ def test_the_command_reads_no_more_than_it_needs(monkeypatch, file, capsys):
     assert "decided after 200 of 2,000 rows" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_files_that_grow(tmp_path, capsys, ending):
+    note = 'a "b"\nc é'
+    data = {"note": note, "y": 1, "new": NEW.astype(int), "old": OLD.astype(int)}
+    frame = pd.DataFrame(data)[["y", "new", "old", "note"]]
+    path = tmp_path / f"rows.{ending}"
+
+    def written(start, stop):
+        rows = frame[start:stop]
+        if ending == "csv":
+            return rows.to_csv(index=False, header=not start).encode()
+        return rows.to_json(orient="records", lines=True, force_ascii=False).encode()
+
+    def conclusion(*others):
+        requirement = OPEN.replace(" >=", " accuracy >=")
+        call = ["report", str(path), *others, *SHELL, f"--require={requirement}"]
+        assert main([*call, "--stop=100:1000:100"]) == 3
+        return capsys.readouterr().out.partition("up to n = 1000, ")[2]
+
+    whole, last = written(0, 149), written(149, 150)
+    within_character = last.index("é".encode()) + 1
+    for size in (within_character, *range(1, len(last) - 1, 6)):
+        path.write_bytes(whole + last[:size])
+        expected = "149 rows: last look at 100, open; next look at 200"
+        assert expected in conclusion()
+    path.write_bytes(whole + last)
+    assert "150 rows: last look at 100, open; next look at 200" in conclusion()
+    assert "open after 150 of 1,000 rows" in conclusion("--final")
+    (tmp_path / f"more.{ending}").write_bytes(written(0, 60))
+    expected = "210 rows: last look at 200, open; next look at 300"
+    assert expected in conclusion(str(tmp_path / f"more.{ending}"))
+    path.write_bytes(whole.replace(b"1", b'"x', 1) + last)
+    assert main(["report", str(path), *SHELL, "--require=new>=.5", "--stop=100"]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--stop=200"], "--stop needs --metrics and either --require or --fail-if"),
         (["--stop=200", "--require=new>=.5", "--save=a.npz"], "--save must not be"),
         (["--stop=200", "--require=new>=.5", "--time=y"], "--time must not be"),
+        (["--require=new>=.5", "--final"], "--final needs --stop"),
     ],
 )
 def test_mistakes_in_the_shell(file, capsys, options, message):

@@ -34,18 +34,26 @@ from skci.reports.sequential import SequentialReport
 from skci.votes import votes_report
 
 
-def report(arguments: Namespace, *, stop: Sequence[int] | None = None) -> int:
+def report(
+    arguments: Namespace, *, stop: Sequence[int] | None = None, final: bool = False
+) -> int:
     """Report on the metrics of models, from files of predictions.
 
     Parameters
     ----------
     stop : list of int
         Numbers of rows at which the conditions of --require, or of --fail-if, are
-        evaluated; reading stops as soon as all conditions are shown or refuted.
+        evaluated; reading stops as soon as all conditions are shown or refuted. A last
+        line that is not complete, as in a file that grows, is skipped.
+    final : bool
+        With --stop, evaluate the conditions also after the last row, for a file that
+        will not grow.
     """
     if stop is not None:
-        gate = sequential_rows(arguments, stop)
+        gate = sequential_rows(arguments, stop, final=final)
         return _show(arguments, {"report": gate.report}, gate=gate)
+    if final:
+        raise ValueError("--final needs --stop")
     report, rows = report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
@@ -228,7 +236,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         {
             "the data": _DATA,
             _CHOSEN: _CHOSEN_METRICS,
-            "the output": [*_WITH_DIFFERENCES, *_SAVED, (report, "stop")],
+            "the output": [*_WITH_DIFFERENCES, *_SAVED, (report, "stop final")],
         },
     ),
     compare: (

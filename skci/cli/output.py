@@ -27,7 +27,7 @@ from skci.reports.sequential import SequentialReport
 
 _SUMMARY = (
     *("confidence_level", "critical_value", "n_samples", "n_groups"),
-    *("verdict", "unmet", "n_used", "n_planned"),
+    *("verdict", "unmet", "n_used", "n_planned", "n_read", "next_look"),
 )
 """Attributes of a report in JSON. A report may have only some of them."""
 

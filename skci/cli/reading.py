@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,9 @@ def report_rows(arguments: Namespace) -> tuple[JointReport, JointAccumulator | N
     return accumulate(arguments)
 
 
-def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialReport:
+def sequential_rows(
+    arguments: Namespace, looks: Sequence[int], *, final: bool
+) -> SequentialReport:
     """Evaluate the requirements at several numbers of rows."""
     for name in (*_NEED_ALL_ROWS, "save"):
         if getattr(arguments, name):
@@ -60,13 +63,26 @@ def sequential_rows(arguments: Namespace, looks: Sequence[int]) -> SequentialRep
     if len(conditions) != 1 or not arguments.metrics:
         raise ValueError("--stop needs --metrics and either --require or --fail-if")
     names = _columns(arguments)
-    read = _batches(arguments, names, batch_rows=gcd(*looks))
+    step = gcd(*looks)
+    read = _batches(arguments, names, batch_rows=step, growing=True)
     return sequential_report(
-        ({**names, "data": batch} for _, _, batch in read),
+        ({**names, "data": rows} for rows in _split(read, step, _leaves(names)[0])),
         *conditions,
         horizon=looks,
+        final=final,
         **options_of_metrics(arguments),
     )
+
+
+def _split(read: Iterable[Any], step: int, column: str) -> Iterator[Any]:
+    """Yield the rows of batches, split at each multiple of `step` rows."""
+    n_before = 0
+    for _, _, batch in read:
+        size = len(batch[column])
+        inner = range(-n_before % step, size, step)
+        for start, stop in pairwise(sorted({0, *inner, size})):
+            yield take_rows(batch, start, stop)
+        n_before += size
 
 
 def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
@@ -217,6 +233,7 @@ def batches(
     text: bool = False,
     item_columns: Collection[str] = (),
     batch_rows: int | None = None,
+    growing: bool = False,
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield batches of rows: path, number of earlier rows, and columns.
 
@@ -236,12 +253,14 @@ def batches(
         See `read_batches`.
     batch_rows : int, optional
         Maximum number of rows in a batch.
+    growing : bool, default=False
+        Skip a last line that is not complete.
     """
     columns = _leaves(names)
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])
     try:
         for path in files:
-            n_rows, file = 0, LogFile(Path(path))
+            n_rows, file = 0, LogFile(Path(path), growing=growing)
             read = read_batches(
                 path,
                 columns,
@@ -250,9 +269,11 @@ def batches(
                 delimiter=delimiter,
                 only_empty_is_missing=text,
                 batch_rows=batch_rows,
+                growing=growing,
             )
             if file.kind in ("document", "lines"):
-                read = batches_of_rows(_json_rows(file, columns), columns)
+                rows = _json_rows(file, columns)
+                read = batches_of_rows(rows, columns, batch_rows)
             total = _total(file)
             for batch in read:
                 yield path, n_rows, batch

@@ -42,6 +42,7 @@ def read_batches(
     delimiter: str | None = None,
     only_empty_is_missing: bool = False,
     batch_rows: int | None = None,
+    growing: bool = False,
 ) -> Iterator[Any]:
     """Read some columns of a file in batches of rows.
 
@@ -66,6 +67,8 @@ def read_batches(
         missing.
     batch_rows : int, optional
         Maximum number of rows in a batch.
+    growing : bool, default=False
+        Whether to skip the last row of a CSV file if its line has no end.
 
     Yields
     ------
@@ -80,14 +83,15 @@ def read_batches(
     """
     ending = Path(path).suffix.lower()
     missing = {""} if only_empty_is_missing else MISSING
-    batch_rows = batch_rows or _BATCH_ROWS
     try:
         if delimiter is None and ending in _ARROW_FORMATS:
             kind = _ARROW_FORMATS[ending]
-            yield from _arrow_batches(path, columns, kind, batch_rows)
+            yield from _arrow_batches(path, columns, kind, batch_rows or _BATCH_ROWS)
         else:
             delimiter = delimiter or DELIMITERS.get(ending, ",")
-            for cells in _csv_batches(path, columns, delimiter, batch_rows):
+            for cells in _csv_batches(
+                path, columns, delimiter, batch_rows or _BATCH_ROWS, growing
+            ):
                 yield {
                     column: np.array(cells[column], dtype=object)
                     if column in item_columns
@@ -116,10 +120,10 @@ def _arrow_batches(
 
 
 def batches_of_rows(
-    rows: Iterator[Sequence[Any]], columns: Sequence[str]
+    rows: Iterator[Sequence[Any]], columns: Sequence[str], batch_rows: int | None = None
 ) -> Iterator[dict[str, Array]]:
     """Yield batches of rows; each row has the values of `columns`."""
-    while batch := [*islice(rows, _BATCH_ROWS)]:
+    while batch := [*islice(rows, batch_rows or _BATCH_ROWS)]:
         values = map(_column, zip(*batch, strict=True))
         yield dict(zip(columns, values, strict=True))
 
@@ -131,7 +135,11 @@ def _column(values: Sequence[Any]) -> Array:
 
 
 def _csv_batches(
-    path: str, columns: Sequence[str], delimiter: str, batch_rows: int
+    path: str,
+    columns: Sequence[str],
+    delimiter: str,
+    batch_rows: int,
+    growing: bool,
 ) -> Iterator[dict[str, list[str]]]:
     from_stdin = path == STANDARD_INPUT
     with open(
@@ -140,10 +148,12 @@ def _csv_batches(
         newline="",
         closefd=not from_stdin,
     ) as file:
+        lines = filter(_has_end, file) if growing else file
         reader = csv.reader(
-            file, delimiter=delimiter, skipinitialspace=True, strict=True
+            lines, delimiter=delimiter, skipinitialspace=True, strict=True
         )
-        rows = filter(None, reader)  # without blank lines
+        # without blank lines
+        rows = filter(None, _complete_rows(reader) if growing else reader)
         try:
             header = next(rows, [])
             _check_columns(columns, header)
@@ -170,6 +180,19 @@ def _csv_batches(
             raise ValueError(
                 f"{requirement}, got {error.object[error.start :][:1]!r}"
             ) from error
+
+
+def _has_end(line: str) -> bool:
+    return line.endswith(("\n", "\r"))
+
+
+def _complete_rows(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield rows until the file ends, also within a quoted cell or a character."""
+    try:
+        yield from rows
+    except (csv.Error, UnicodeDecodeError) as error:
+        if "unexpected end of data" not in str(error):
+            raise
 
 
 def _check_columns(columns: Sequence[str], header: Sequence[str]) -> None:

@@ -35,6 +35,7 @@ MEAN, SHARE, RATIO, PERPLEXITY = "mean", "share", "ratio", "perplexity"
 exp of the ratio."""
 _SIZES = "\0sizes of "
 _GRADES = "grades"
+_GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 MISSING = ["error", "drop", "pairwise"]
 """Options for items that lack a grade of some model."""
 
@@ -42,6 +43,12 @@ MISSING = ["error", "drop", "pairwise"]
 def sizes_of(scorer: str) -> str:
     """Name of the column with the sizes of a scorer's grades, read like grades."""
     return f"{_SIZES}{scorer}"
+
+
+def are_of_answers(grades: Array) -> bool:
+    """Whether all grades that are not missing are 0, 0.5 or 1."""
+    missing = grades != grades
+    return bool((np.isin(grades, _GRADES_OF_ANSWERS) | missing).all())
 
 
 class AggregatedGrades(dict[str, Array]):

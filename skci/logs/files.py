@@ -219,6 +219,8 @@ class LogFile:
     incomplete : {"error", "warn"}, default="error"
         Whether missing samples raise an error or a warning. Samples are missing if the
         log contains fewer samples than it states.
+    growing : bool, default=False
+        Whether the last of JSON lines is skipped if it is not complete.
 
     Examples
     --------
@@ -233,6 +235,7 @@ class LogFile:
 
     path: Path
     incomplete: str = "error"
+    growing: bool = False
 
     @property
     def name(self) -> str:
@@ -506,6 +509,8 @@ class LogFile:
                 )
                 raise self.error(0, requirement) from error
             except UnicodeDecodeError as error:
+                if self.growing and error.reason == "unexpected end of data":
+                    return
                 raise self.error(0, "must be text in UTF-8") from error
 
     def _lines(self) -> Iterator[tuple[dict[str, Any], int]]:
@@ -516,6 +521,8 @@ class LogFile:
                 try:
                     value = DECODER.decode(text)
                 except JSONDecodeError as error:
+                    if self.growing and not text.endswith("\n"):
+                        return
                     raise self.error(line, f"must be JSON: {error.msg}") from error
                 yield self.check(value, dict, line), line
 

@@ -11,10 +11,8 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_choice, check_names, join_names
-from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades
+from skci.data.items import MEAN, SHARE, UNNAMED, AggregatedGrades, are_of_answers
 from skci.grades import SAMPLES, grades_report
-
-_GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # grades of wrong, partly right and right answers
 
 
 class Aggregation(NamedTuple):
@@ -250,8 +248,7 @@ class LogRows(Mapping[str, Array]):
         bounds = {}
         for name, function in functions.items():
             grades = self["grade"][self["scorer"] == name]
-            are_answers = np.isin(grades[~np.isnan(grades)], _GRADES_OF_ANSWERS).all()
-            if function == SHARE or (function == MEAN and are_answers):
+            if function == SHARE or (function == MEAN and are_of_answers(grades)):
                 bounds[name] = 0, 1
         report_options = {"bounds": bounds or None} | names | options
         better = report_options.get("higher_is_better", {})

@@ -249,8 +249,12 @@ class Report(TabularReport[MetricEstimate]):
         first = {
             k: v for k, v in parts.items() if isinstance(reports[k], RequirementReport)
         }
-        parts = first | self._parts(without=reports) | parts
-        html = page(self._joint, title, self._question, parts, call)
+        others = self._parts(without=reports) | parts
+        headline = next((reports[k]._headline for k in first), None)
+        if headline:
+            others = {k: x._replace(is_leading=False) for k, x in others.items()}
+        parts = {**first, **others, **first}
+        html = page(self._joint, title or headline, self._question, parts, call)
         if path is None:
             return html
         with replacing(path) as part:

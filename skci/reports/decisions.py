@@ -41,7 +41,9 @@ _ACCEPTED = (
 )
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
-_SHIFTED = re.compile(r"(.*?)(?:\s+([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))?")
+_SHIFT = r"([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+_SHIFTED = re.compile(rf"(.*?)(?:\s+{_SHIFT})?")
+_UNSPACED = re.compile(rf"(.*?){_SHIFT}")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -117,6 +119,9 @@ class RequirementReport(TabularReport[Verdict]):
     >>> required.unmet
     ['B accuracy >= 0.8 is refuted: accuracy = 0.68 [0.55, 0.78], joint 95%...
     """
+
+    _headline: ClassVar[Any] = None
+    """Title of an HTML page that leads with the verdicts alone, if any."""
 
     names: Mapping[str, Sequence[str]]
     subjects: Sequence[str]
@@ -271,8 +276,21 @@ def read_requirements(
             name, metric = str(subject), metrics[0]
             if len(metrics) > 1:
                 raise unknown_subject(name, metrics, names)
-        parsed.append(Requirement(name, metric, *requirement))
+        parsed.append(_shifted(Requirement(name, metric, *requirement), names))
     return parsed
+
+
+def _shifted(requirement: Requirement, names: list[str]) -> Requirement:
+    """Move a shift without a space, as in "new >= old-0.02", from name to value."""
+    match = _UNSPACED.fullmatch(requirement.name)
+    if match and requirement.sides and not requirement.pair(names):
+        value = requirement.value + float(match[2].replace(" ", ""))
+        left, right = requirement.sides
+        sides = left, right.removesuffix(match[2])
+        shifted = requirement._replace(name=match[1], value=value, sides=sides)
+        if shifted.name in names or shifted.pair(names):
+            return shifted
+    return requirement
 
 
 def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyError:

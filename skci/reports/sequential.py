@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from skci.data.items import MEAN
 from skci.inference.critical.horizon import Horizon
+from skci.measures.traits import MeasureProperties
 from skci.reports.decisions import (
     RequirementReport,
+    check_directions,
     check_requirements,
     read_requirements,
     unknown_subject,
 )
+from skci.reports.estimate import MetricEstimate, Verdict
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport
+from skci.reports.page import Part
 from skci.reports.rendering import Column
 
 
@@ -31,11 +37,16 @@ class SequentialReport(RequirementReport):
     Parameters
     ----------
     report : JointReport
-        All estimates at the last look, with intervals that cover at all looks.
+        All estimates at the last look, with intervals that cover at all looks. If the
+        items end before the first look, the estimates for these items.
     looked : sequence of K int
-        Number of items at the look of each verdict.
+        Number of items at the look of each verdict; 0 before the first look.
     n_planned : int
         Number of items at the last look of the plan.
+    n_read : int
+        Number of items that were available.
+    next_look : int or None
+        Number of items at the next planned look if the items ended before it.
 
     Examples
     --------
@@ -54,11 +65,13 @@ class SequentialReport(RequirementReport):
     report: JointReport
     looked: Sequence[int]
     n_planned: int
+    n_read: int
+    next_look: int | None = None
 
     @property
     def n_used(self) -> int:
-        """Number of items at the last look."""
-        return n_units(self.report)
+        """Number of items at the last look; 0 before the first look."""
+        return max(self.looked)
 
     @property
     def is_decided(self) -> bool:
@@ -67,20 +80,77 @@ class SequentialReport(RequirementReport):
 
     @property
     def conclusion(self) -> str:
-        """Sentence such as "decided after 640 of 2,000 items"."""
+        """Sentence such as "decided after 640 of 2,000 items".
+
+        If items end before the last planned look, the sentence names the next look:
+        "150 items: last look at 100, open; next look at 200".
+        """
         units = "groups" if self.report.n_groups is not None else "rows"
         if isinstance(self.report, GradesReport) and units == "rows":
             units = "items"
         n, n_open = len(self.verdicts), sum(x == "open" for x in self.verdicts)
         state = {0: "decided", n: "open"}.get(n_open, f"{n_open} of {n} open")
-        return f"{state} after {self.n_used:,} of {self.n_planned:,} {units}"
+        if self.next_look is None:
+            return f"{state} after {self.n_used:,} of {self.n_planned:,} {units}"
+        if not self.n_used:
+            state = f"{state} before the first look at {self.next_look:,}"
+            return f"{self.n_read:,} {units}: {state}"
+        state = f"last look at {self.n_used:,}, {state}"
+        return f"{self.n_read:,} {units}: {state}; next look at {self.next_look:,}"
+
+    def to_html(
+        self,
+        path: Any = None,
+        *,
+        title: str | None = None,
+        call: str | None = None,
+        sections: Mapping[str, Any] | None = None,
+    ) -> str | None:
+        """Return the verdicts and `report` as an HTML page, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write; an error leaves an existing file unchanged. By default the
+            page is returned.
+        title : str, optional
+            Title of the page; defaults to the verdict and the conclusion.
+        call : str, optional
+            Command or lines of code that made the report, shown verbatim.
+        sections : mapping of str to report, optional
+            Additional reports by heading; see :meth:`Report.to_html`.
+
+        Returns
+        -------
+        str or None
+            The page, if `path` is None.
+        """
+        sections = {"Requirements": self, **(sections or {})}
+        return self.report.to_html(path, title=title, call=call, sections=sections)
+
+    @property
+    def _headline(self) -> str:
+        first, *further = self._statements
+        if further:
+            first = f"Requirements are {self.verdict}"
+        return f"{first}; {self.conclusion}"
+
+    @property
+    def _statements(self) -> list[str]:
+        """Sentence on each verdict."""
+        rows = zip(self.requirements, self.verdicts, self.estimates, strict=True)
+        return [_statement(*required, verdict, x) for required, verdict, x in rows]
+
+    def _part(self) -> Part:
+        return Part(self, self._statements)
 
     def _title(self) -> str:
         looks = self.report._joint.horizon
         return f"{super()._title()}, {looks}, {self.conclusion}"
 
     def _columns(self) -> list[Column]:
-        return [*super()._columns(), Column({"looked": [*self.looked]}, "at n")]
+        looked = Column({"looked": [*self.looked]}, "at n", lambda n: str(n or ""))
+        return [*super()._columns(), looked]
 
     def _keeping(self, earlier: SequentialReport | None) -> SequentialReport:
         """Copy with the verdicts that earlier looks decided."""
@@ -97,6 +167,26 @@ class SequentialReport(RequirementReport):
         keys = zip(*self.names.values(), self.requirements, strict=True)
         rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
         return [*zip(keys, rows, strict=True)]
+
+
+def _statement(
+    sign: str, value: float, verdict: Verdict, estimate: MetricEstimate
+) -> str:
+    """Sentence such as "new is shown to be not worse than old by more than 0.02"."""
+    key, trait = estimate._parameter.key, estimate._parameter.trait
+    subject, loss = str(key), -trait.sign * value
+    claim, negation = f"at least {value:g}", f"below {value:g}"
+    if sign == "<=":
+        claim, negation = f"at most {value:g}", f"above {value:g}"
+    limits_loss = trait.has_better and trait.greater_is_better == (sign == ">=")
+    if key.compared and key.compared[1] == "-" and limits_loss and loss >= 0:
+        subject, _, other = key.compared
+        negation = f"worse than {other}" + f" by more than {loss:g}" * (loss > 0)
+        negation += f" on {key.panel}" * (key.panel != MEAN)
+        claim = f"not {negation}"
+    if verdict == "open":
+        return f"It is open whether {subject} is {claim}: {estimate}"
+    return f"{subject} is shown to be {claim if verdict else negation}: {estimate}"
 
 
 def n_units(report: JointReport) -> int:
@@ -122,7 +212,7 @@ class Gate:
         check_requirements(requirements)
         self._requirements = requirements
         self._plan = Horizon.checked(horizon)
-        self._made: list[int] = []
+        self._looks = [*self._plan.looks]
         self.report: Any = None  # a SequentialReport after the first look
 
     def check_names(self, metrics: list[str], models: list[str]) -> None:
@@ -132,31 +222,67 @@ class Gate:
             if name not in ("", *models) and requirement.pair(models) is None:
                 raise unknown_subject(name, metrics, models)
 
+    def check_metrics(self, traits: Mapping[str, MeasureProperties]) -> None:
+        """Check metrics, directions and ranges before the models are known."""
+        required = read_requirements(self._requirements, [*traits], ["MODEL"])
+        check_directions(required, traits)
+        for x in required:
+            low, high = traits[x.metric].bounds
+            if "-" not in x.name and not low <= x.value <= high:  # not a difference
+                raise ValueError(
+                    f"requirements must have values in the range [{low:g}, {high:g}] "
+                    f"of {x.metric}, got {x.value:g}"
+                )
+
     def is_due(self, n: int) -> bool:
         """Whether to look at n items."""
-        after = self._made[-1] if self._made else 0
+        after = 0 if self.report is None else self.report.n_used
         if self._plan.continuous:
             return n > after and n >= self._plan.looks[0]
         return any(after < look <= n for look in self._plan.looks)
 
-    def look(self, report: JointReport, *, is_last: bool = False) -> None:
-        """Evaluate the requirements on all items so far, at a due or the last look."""
+    def look(self, report: JointReport) -> None:
+        """Evaluate the requirements on all items so far if a look is due."""
         n = n_units(report)
-        if not (self.is_due(n) or (is_last and n not in self._made)):
+        if self.is_due(n):
+            self._evaluate(report, n, bisect(self._plan.looks, n) - 1)
+
+    def end(self, report: JointReport, *, final: bool) -> None:
+        """Complete the report when the items end before the last planned look.
+
+        If `final`, evaluate the requirements on all items, instead of at the next look.
+        """
+        n, looks = n_units(report), self._plan.looks
+        if self.report is None or (final and n > self.report.n_used):
+            self._evaluate(report, n, bisect(looks, n))
+        if final:
             return
-        self._made.append(n)
-        first, last = self._plan.looks[0], self._plan.looks[-1]
-        horizon = Horizon((min(first, n), max(last, n)), continuous=True)
-        if not self._plan.continuous:
-            later = [look for look in self._plan.looks if look > n and not is_last]
-            horizon = Horizon((*self._made, *later), continuous=False)
+        starts = looks[:1] if self._plan.continuous else looks
+        next_look = next((look for look in starts if look > n), None)
+        self.report = replace(self.report, n_read=n, next_look=next_look)
+        if n < looks[0]:
+            verdict = Verdict("open", claim=f"before the first look at {next_look:,}")
+            size = len(self.report)
+            self.report = replace(
+                self.report, verdicts=[verdict] * size, looked=[0] * size
+            )
+
+    def _evaluate(self, report: JointReport, n: int, position: int) -> None:
+        """Evaluate the requirements at n items, instead of at a planned look."""
+        if self._plan.continuous:
+            first, last = self._plan.looks
+            self._looks = [min(first, n), max(last, n)]
+        else:
+            self._looks[position] = n
+        horizon = replace(self._plan, looks=tuple(self._looks))
         report = report._with(replace(report._joint, horizon=horizon))
         verdicts = report.requirements(self._requirements)
         sequential = SequentialReport(
             **vars(verdicts),
             report=report,
             looked=[n] * len(verdicts.verdicts),
-            n_planned=last,
+            n_planned=self._plan.looks[-1],
+            n_read=n,
         )
         self.report = sequential._keeping(self.report)
 
