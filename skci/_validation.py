@@ -150,15 +150,16 @@ def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
     """Check whether higher values are better, by metric; the default is True."""
-    metrics, requirement = list(metrics), "True, False"
-    directions_by_metric = by_metric(directions, metrics, parameter, requirement)
-    for value in directions_by_metric.values():
+    checked, requirement = dict.fromkeys(metrics, True), "True, False"
+    values = by_metric(directions, checked, parameter, requirement)
+    for name, value in values.items():
         if not isinstance(value, bool | np.bool_):
             raise ValueError(
                 f"{parameter} must be True or False, or map metrics to True or False, "
                 f"got {directions!r}"
             )
-    return {name: bool(directions_by_metric.get(name, True)) for name in metrics}
+        checked[name] = bool(value)
+    return checked
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:

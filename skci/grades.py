@@ -283,9 +283,12 @@ def grades_report(
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
     over_runs = runs is not None
-    functions = data.functions if isinstance(data, AggregatedGrades) else {}
-    sizes = [*map(sizes_of, functions)]
-    scorers = [scorer for scorer in graded.scorers if scorer not in sizes]
+    functions: Mapping[str, str] = {}
+    scorers = graded.scorers
+    if isinstance(data, AggregatedGrades):
+        functions = data.functions
+        sizes = [*map(sizes_of, functions)]
+        scorers = [scorer for scorer in scorers if scorer not in sizes]
     metrics = _metrics(scorers, bounds, higher_is_better, method, over_runs, functions)
     if proxy is not None:
         judge, runs_of_judge = read(proxy)
