@@ -44,7 +44,7 @@ def read_batches(
     batch_rows: int | None = None,
     growing: bool = False,
 ) -> Iterator[Any]:
-    """Read some columns of a file in batches of rows.
+    """Read columns of a file in batches of rows.
 
     Parameters
     ----------
@@ -122,14 +122,14 @@ def _arrow_batches(
 def batches_of_rows(
     rows: Iterator[Sequence[Any]], columns: Sequence[str], batch_rows: int | None = None
 ) -> Iterator[dict[str, Array]]:
-    """Yield batches of rows; each row has the values of `columns`."""
+    """Yield batches of rows as a mapping of `columns` to arrays."""
     while batch := [*islice(rows, batch_rows or _BATCH_ROWS)]:
         values = map(_column, zip(*batch, strict=True))
         yield dict(zip(columns, values, strict=True))
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """Array of numbers, or array of objects if some values are not numbers."""
+    """Return an array of numbers, or an object array for other values."""
     is_numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values, dtype=None if is_numeric else object)
 
@@ -187,7 +187,7 @@ def _has_end(line: str) -> bool:
 
 
 def _complete_rows(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Yield rows until the file ends, also within a quoted cell or a character."""
+    """Yield all complete rows of a file that may end in the middle of a row."""
     try:
         yield from rows
     except (csv.Error, UnicodeDecodeError) as error:
@@ -211,7 +211,7 @@ def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
 
 
 def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
-    """Convert the cells of a column to values; missing cells become None."""
+    """Convert the text cells of a column to values; missing cells become None."""
     # Python converts "1_2" to 12, although "1_2" may be a different label.
     for number in () if is_text or "_" in "".join(cells) else (int, float):
         with suppress(ValueError):
@@ -222,7 +222,7 @@ def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
 
 
 def take_rows(batch: Any, start: int, stop: int) -> Any:
-    """Return some rows of a batch."""
+    """Return the rows of a batch from `start` to `stop`."""
     if isinstance(batch, dict):
         return {name: column[start:stop] for name, column in batch.items()}
     return batch.slice(start, stop - start)

@@ -45,7 +45,7 @@ _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Columns of a data frame, named by the parameters of a report.
+    """Columns of a data frame that the parameters of a report name.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ class Frame:
         options: RowOptions,
         missing: Collection[str] = (),
     ) -> dict[str, Any]:
-        """Read the columns of each parameter, for metrics of some kinds.
+        """Read the columns of each parameter from the data.
 
-        For metrics of labels, only distinct rows are returned, with their frequencies
-        as "counts". Metrics of scores do the same if the rows are not in memory. Rows
-        without a subgroup may form a subgroup. Values of the parameters in `missing`
-        may be missing.
+        `kinds` are the kinds of predictions that metrics read. For metrics of labels
+        only, the result contains the distinct rows, and their frequencies as "counts".
+        Scores are counted in the same way if the data are not in memory. The columns of
+        parameters in `missing` may have missing values.
         """
         if isinstance(self._frame, Mapping):
             if set(kinds) == {"labels"}:
@@ -123,7 +123,7 @@ class Frame:
         return columns
 
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
-        """Fetch a table of the columns, and whether its rows are counted."""
+        """Return a table of the columns, and whether equal rows were counted."""
         nw, frame, names = self._nw, self._frame, list(self._parameters)
         counted, limited = "numbers" not in kinds, set(kinds) == {"labels"}
         if isinstance(frame, nw.LazyFrame):
@@ -164,7 +164,10 @@ class Frame:
     def _count_batches(
         self, batches: Iterable[Any], names: Sequence[str], limited: bool
     ) -> Any:
-        """Count distinct rows, of which at most about two copies are in memory."""
+        """Count the distinct rows of batches.
+
+        At most about two copies of the distinct rows are in memory.
+        """
         nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
 
@@ -185,7 +188,7 @@ class Frame:
         return count(tables)
 
     def _check_size(self, table: Any) -> None:
-        """Check the number of distinct rows."""
+        """Check that there are not too many distinct rows."""
         if len(table) <= _MAX_OUTCOMES:
             return
         sizes = {name: table[name].n_unique() for name in self._parameters}
@@ -205,7 +208,7 @@ class Frame:
         by_name: str,
         are_labels: bool,
     ) -> None:
-        """Check that no value is missing, except in some parameters."""
+        """Check that no value is missing, except for parameters in `missing_in`."""
         for column, parameter in self._parameters.items():
             if parameter in missing_in:
                 continue
@@ -232,7 +235,10 @@ class Frame:
 def columns_of_data(
     data: Any, columns: dict[str, Any], rows: RowOptions, missing: Collection[str] = ()
 ) -> tuple[dict[str, Any], RowOptions]:
-    """Read columns row by row, and the columns of the options, if there is `data`."""
+    """Read the columns that are named by parameters and row options from `data`.
+
+    If `data` is None, the parameters and options contain the columns themselves.
+    """
     if data is None:
         return columns, rows
     read = Frame(data, columns | rows.columns).read({"numbers"}, rows, missing)
@@ -262,7 +268,11 @@ def check_constant(
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Names of the columns of a parameter, as a mapping if it may have several."""
+    """Return the column names passed as a parameter.
+
+    Parameters with several models, such as "y_pred", return a mapping of models to
+    names.
+    """
     is_named = parameter in _BY_NAME
     if value is None or (isinstance(value, str) and not is_named):
         return value
@@ -275,7 +285,7 @@ def _parsed(parameter: str, value: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Names of columns within the value of a parameter."""
+    """Yield all column names in the value of a parameter."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -286,7 +296,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
-    """Check the name of a column."""
+    """Check that a parameter names an existing column."""
     if not isinstance(column, str):
         raise TypeError(
             f"{parameter} must name a column of data, or columns, got "
@@ -301,7 +311,7 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
 
 
 def shown_names(columns: Sequence[str]) -> str:
-    """Join the names of columns; only the first names are shown."""
+    """Join names of columns as text; only the first names are shown."""
     shown = [*map(repr, columns[:_MAX_SHOWN])]
     more = len(columns) - len(shown)
     shown += [f"{more} more"] if more else []
@@ -309,14 +319,14 @@ def shown_names(columns: Sequence[str]) -> str:
 
 
 def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
-    """Replace names of columns by columns of a table."""
+    """Replace the names of columns by the columns of a table."""
     if isinstance(value, Mapping):
         return {name: _read(take, table, entry) for name, entry in value.items()}
     return None if value is None else take(table, value)
 
 
 def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
-    """Return a column of a mapping, or a matrix of several columns."""
+    """Return one column of a mapping, or a matrix of several columns."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
     return NamedArray.from_columns(
@@ -325,7 +335,7 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:
-    """Return a column of a narwhals frame, or a frame of several columns."""
+    """Return one column of a narwhals frame, or a frame of several columns."""
     if not isinstance(names, str):
         return table.select(names)
     series = table[names]
@@ -338,14 +348,17 @@ def _framed(table: Any, names: str | list[str]) -> Any:
 
 
 def _collect(frame: Any) -> Any:
-    """Fetch a lazy frame; polars streams it instead of loading all rows."""
+    """Compute a lazy frame; polars streams the data."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()
 
 
 def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
-    """Sort rows; Arrow cannot sort dictionaries, which are converted to texts."""
+    """Sort the rows of a table by columns.
+
+    Arrow cannot sort dictionary columns, which are therefore compared as text.
+    """
     texts = [
         nw.col(name).cast(nw.String)
         for name in names
@@ -358,13 +371,13 @@ def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
 
 
 def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
-    """Distinct rows of a frame, and their frequencies."""
+    """Return the distinct rows of a frame and their frequencies."""
     groups = frame.group_by(*names, drop_null_keys=False)
     return groups.agg(nw.len().alias(_N_ROWS))
 
 
 def _unified(nw: Any, table: Any) -> Any:
-    """Return a table in which all chunks of an Arrow column share a dictionary."""
+    """Return a table in which all chunks of an Arrow column share one dictionary."""
     if not table.implementation.is_pyarrow():
         return table
     return nw.from_native(table.to_native().unify_dictionaries())

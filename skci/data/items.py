@@ -41,18 +41,18 @@ MISSING = ["error", "drop", "pairwise"]
 
 
 def sizes_of(scorer: str) -> str:
-    """Name of the column with the sizes of a scorer's grades, read like grades."""
+    """Name of the column with the sizes of the grades of a scorer."""
     return f"{_SIZES}{scorer}"
 
 
 def are_of_answers(grades: Array) -> bool:
-    """Whether all grades that are not missing are 0, 0.5 or 1."""
+    """Whether all grades, except missing grades, are 0, 0.5 or 1."""
     missing = grades != grades
     return bool((np.isin(grades, _GRADES_OF_ANSWERS) | missing).all())
 
 
 class AggregatedGrades(dict[str, Array]):
-    """Columns of grades, some of which are aggregated by a function other than a mean.
+    """Columns of grades, where some scorers use an aggregate other than the mean.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class AggregatedGrades(dict[str, Array]):
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Mean grades of models on items, NaN if missing, and the sampling of items."""
+    """Mean grades of models on items, and the sampling design of the items."""
 
     sample: Sample
     """Sample of items; the numbers of a model are its mean grades by each scorer."""
@@ -102,7 +102,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class GradedSamples:
-    """Grades of samples of n items, as passed; NaN if missing."""
+    """Grades of the samples of each item, as passed by the user; NaN if missing."""
 
     models: Sequence[str]
     scorers: Sequence[str]
@@ -121,12 +121,12 @@ class GradedSamples:
     def of_arrays(
         cls, grades: Any, several: bool, rows: RowOptions, item: Any = None
     ) -> GradedSamples:
-        """Read arrays of shape (n_items,) for each scorer of each model.
+        """Read arrays of shape (n_items,), by model and scorer.
 
-        With `several` samples of an item, the shape may also be (n_items, n_samples).
-        In data frames, `item` is the column of item names, which defaults to a named
-        index. The rows of all models are sorted in the order of the items of the first
-        model.
+        If `several` is true, arrays may have several samples per item, with the shape
+        (n_items, n_samples). Rows of data frames are matched by item name, in the order
+        of the first model. The item names are in the column `item`, or by default in a
+        named index.
         """
         if isinstance(grades, list | tuple) and len(shape_of(grades)) == 2:
             n_rows, n_columns = shape_of(grades)
@@ -206,9 +206,9 @@ class GradedSamples:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any], rows: RowOptions) -> GradedSamples:
-        """Read rows with the grades, model, item and sample index of each sample.
+        """Read a long table with one row per model, item and sample.
 
-        Other columns describe items and must be constant in the rows of an item.
+        Columns that describe items must be constant in all rows of an item.
         """
         names, codes = names_in(columns, "model", "scorer", "item", "sample")
         if "sample" in codes:
@@ -282,7 +282,7 @@ class GradedSamples:
     def items(
         self, bounds: Sequence[tuple[float, float]], missing_grades: str | float
     ) -> Items:
-        """Average the samples of each item.
+        """Compute the mean over the samples of each item.
 
         `missing_grades` is one of `MISSING`, or a number that replaces missing grades.
         `bounds` are the bounds of the grades of each scorer.
@@ -320,7 +320,7 @@ class GradedSamples:
     def _without_missing(
         self, has_grade: Array, missing_grades: str | float
     ) -> tuple[Array, str]:
-        """Mask of the items to keep, (n,), and a description of missing grades."""
+        """Return a mask of the items to keep, and a description of missing grades."""
         columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
         has_grade = has_grade[columns]
         n_missing, n = (~has_grade).sum(), self.n_items
@@ -363,7 +363,7 @@ class GradedSamples:
 
     @property
     def _moments(self) -> tuple[Array, Array, Array]:
-        """Means, counts and sums of squared deviations of the samples of each item."""
+        """Mean, number and sum of squared deviations of the samples of each item."""
         is_graded = ~np.isnan(self.grades)
         column, item, grades = self.column, self.item, self.grades
         if not is_graded.all():
@@ -382,7 +382,10 @@ class GradedSamples:
 def _items_of(
     values: Any, by_scorer: dict[str, Any], item: Any, name: str
 ) -> Array | None:
-    """Name of the item of each row, from a column of the grades or from an index."""
+    """Return the item names of the rows of an array or a data frame.
+
+    The names are in the column `item` or in a named index.
+    """
     if item is None:
         index: Any = getattr(values, "index", None)
         is_named = getattr(index, "name", None) is not None and index.is_unique
@@ -402,18 +405,18 @@ def _items_of(
 
 
 def parameter_name(model: str, scorer: str = UNNAMED) -> str:
-    """Name, in messages, of the argument with the grades of a model by a scorer."""
+    """Name in messages of the grades of a model by a scorer."""
     model_key = "" if model == _GRADES else f"[{model!r}]"
     return _GRADES + model_key + ("" if scorer == UNNAMED else f"[{scorer!r}]")
 
 
 def _title(model: str, scorer: str) -> str:
-    """Name of a model and its scorer, if the scorer has a name."""
+    """Name in messages of a model and, if there are several scorers, the scorer."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 
 def _check_grades(values: Any, name: str, several: bool) -> Array:
-    """Check grades with one or several samples of each item."""
+    """Check grades with one or several samples per item."""
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(

@@ -56,10 +56,10 @@ _SCORES_HINT = (
 def distinct_labels(
     column: Array, name: str, hint: str = _SCORES_HINT, kept: Any = ...
 ) -> tuple[list[Any], Array]:
-    """Distinct labels of a column, checked, and the label index of each row.
+    """Return the distinct labels of a column, and the label index of each row.
 
-    `hint` is shown in the error for continuous numbers, and `kept` is the index of the
-    rows in the column.
+    `hint` is added to the error for continuous numbers. `kept` contains the positions
+    in `column` of the rows that have a label.
     """
     try:
         distinct, positions = factorise(column)
@@ -96,7 +96,7 @@ def distinct_labels(
 
 
 def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
-    """Sort the labels of columns; the last set is the option `labels`."""
+    """Sort the labels of several columns and of the option `labels`, the last set."""
     types = [
         {"str" if isinstance(x, str) else "number" for x in xs} for xs in label_sets
     ]
@@ -113,7 +113,7 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
 def encode(
     labels: Iterable[Any], positions: Array, vocabulary: Vocabulary, abstain: Any
 ) -> Array:
-    """Encode the labels of a column; the last code represents no answer."""
+    """Return the code of the label in each row; the last code means no answer."""
     code = {label: k for k, label in enumerate(vocabulary.labels) if label is not None}
     if abstain is not None:
         code[abstain] = len(vocabulary.labels)
@@ -124,10 +124,11 @@ def encode(
 def guess_two_labels(
     columns: Sequence[Array], pos_label: Any
 ) -> tuple[Any, Any] | None:
-    """Guess the negative and the positive label of columns with one plain dtype.
+    """Guess the negative and the positive label from the first rows of columns.
 
-    The negative label is the first entry that differs from the positive label, or None.
-    Later entries are not checked. Returns None if the labels are not plain.
+    The guess is made only for columns with a plain dtype, such as integers. Otherwise,
+    the result is None. The negative label is None if only the positive label was found.
+    Later entries may be other labels.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -153,7 +154,7 @@ def guess_two_labels(
 
 
 def label_or_1(pos_label: Any) -> Any:
-    """Check the type of a positive label, which defaults to 1 as in scikit-learn."""
+    """Return the checked positive label, by default 1 as in scikit-learn."""
     return 1 if pos_label is None else check_label(pos_label, "pos_label")
 
 
@@ -167,7 +168,7 @@ def check_label(label: Any, name: str) -> Any:
 
 
 def check_labels(labels: Any) -> list[Any]:
-    """Check that labels are distinct."""
+    """Check the option `labels`: distinct numbers, booleans or strings."""
     sized = is_iterable(labels) and hasattr(labels, "__len__")
     listed = list(labels) if sized and not isinstance(labels, str) else []
     if not listed:
@@ -190,9 +191,10 @@ def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
 
 
 def order_labels(labels: list[Any], pos_label: Any, optional: bool) -> list[Any]:
-    """Put the positive label of at most two labels last, padded with None.
+    """Return a list of a negative and a positive label.
 
-    If the positive label is optional and None, the order is kept.
+    An unknown label is None. If `optional` is true and no positive label is passed, the
+    labels stay in their order.
     """
     padded = [None] * (2 - len(labels)) + labels
     if optional and pos_label is None:
@@ -202,7 +204,7 @@ def order_labels(labels: list[Any], pos_label: Any, optional: bool) -> list[Any]
 
 
 def check_pos_label(pos_label: Any, classes: Sequence[Any]) -> int:
-    """Return the code of the positive label."""
+    """Return the code of the positive label, or raise an error if it is unknown."""
     positive = label_or_1(pos_label)
     if positive in classes:
         return classes.index(positive)
@@ -223,7 +225,7 @@ def check_no_pos_label(pos_label: Any, where: str) -> None:
 
 
 def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
-    """Check that labels are all classes in order, like the columns of scores."""
+    """Check that `labels` contains all classes in the order of score columns."""
     listed = np.asarray(labels).tolist()
     kind, classes = "targets", [*vocabulary.classes]
     if not vocabulary.multilabel:
@@ -245,7 +247,10 @@ def is_multilabel(y_true: Any) -> bool:
 
 
 def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
-    """Check that X does not have one dimension while y has two."""
+    """Check that X and y are not passed in the wrong order.
+
+    An X with one dimension and a y with two dimensions are considered swapped.
+    """
     shape = shape_of(X)
     if len(shape) == 1 and len(shape_of(y)) == 2:
         try:
@@ -261,7 +266,7 @@ def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
 
 
 def check_one_target(vocabulary: Vocabulary, name: str) -> None:
-    """Check that labels have a single target."""
+    """Check that the data have a single target."""
     if vocabulary.multilabel:
         raise ValueError(
             f"y_true must have a single target for {name!r}, got "
@@ -270,7 +275,7 @@ def check_one_target(vocabulary: Vocabulary, name: str) -> None:
 
 
 def check_indicators(values: Any, name: str) -> Array:
-    """Check indicators of targets, 0 or 1, and convert them to booleans."""
+    """Check indicators (0 or 1) of multilabel targets, and convert them to booleans."""
     dense = values.toarray() if hasattr(values, "toarray") else values
     check_no_tags(values, name)
     matrix = as_array(dense, name, "an array with a column for each target")
@@ -295,7 +300,7 @@ def check_indicators(values: Any, name: str) -> Array:
 
 
 def check_confusion_matrix(matrix: Any) -> Array:
-    """Check a square confusion matrix of counts."""
+    """Check a confusion matrix: a square matrix of nonnegative integers."""
     counts = as_array(matrix, "matrix", "a confusion matrix")
     if counts.ndim != 2 or len(set(counts.shape)) > 1 or len(counts) < 2:
         raise ValueError(
@@ -315,12 +320,11 @@ def check_confusion_matrix(matrix: Any) -> Array:
 def count_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> tuple[Array, Array] | None:
-    """Count the joint outcomes of columns (n,) of two labels.
+    """Count the combinations of two labels over columns of n rows.
 
-    Returns the distinct outcomes in lexicographic order, as a bool array (m, columns)
-    in which True is positive, and their counts (m,). Returns None if some entry is
-    neither label, so that the entries need not be checked before. `negative` is None if
-    only one label is known.
+    Returns the distinct combinations in lexicographic order, as a bool array (m,
+    columns) in which True is positive, and their counts (m,). Returns None if an entry
+    is neither of the two labels. `negative` is None if only one label is known.
     """
     n, n_columns = len(columns[0]), len(columns)
     dense = n_columns <= _DENSE_COLUMNS
@@ -354,9 +358,9 @@ def count_two_labels(
 def encode_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> Array | None:
-    """Encode columns of two labels by row, as a bool array (n, columns).
+    """Encode columns of two labels as a bool array (n, columns).
 
-    True is positive. Returns None if some entry is neither label.
+    True is the positive label. Returns None if an entry is neither of the two labels.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
     return codes.T if _encode(columns, positive, negative, codes) else None
@@ -365,7 +369,10 @@ def encode_two_labels(
 def _encode(
     columns: Sequence[Array], positive: Any, negative: Any, codes: Array
 ) -> bool:
-    """Write masks of positive entries, and check that other entries are negative."""
+    """Write masks of the positive label into `codes`.
+
+    Returns whether all other entries are the negative label.
+    """
     zero_and_one = {positive, negative} == {0, 1}
     for column, is_positive in zip(columns, codes, strict=True):
         kind = column.dtype.kind
@@ -391,7 +398,7 @@ def _encode(
 
 @lru_cache
 def _all_outcomes(n_columns: int) -> Array:
-    """All outcomes of some columns in order."""
+    """Return all combinations of booleans in lexicographic order."""
     numbers = np.arange(1 << n_columns)[:, np.newaxis]
     outcomes: Array = (numbers >> np.arange(n_columns - 1, -1, -1) & 1).astype(bool)
     outcomes.flags.writeable = False
@@ -399,7 +406,7 @@ def _all_outcomes(n_columns: int) -> Array:
 
 
 def _tabulate(block: Array) -> Any:
-    """Count each outcome of some columns, in order."""
+    """Count the rows with each combination of booleans, in lexicographic order."""
     size = 1 << len(block)
     if size == 4:
         both = np.count_nonzero(block[0] & block[1])
@@ -413,7 +420,7 @@ def _tabulate(block: Array) -> Any:
 
 
 def _as_numbers(block: Array) -> Array:
-    """Combine up to 16 columns into one number per row, as binary digits."""
+    """Combine up to 16 bool columns into one integer per row, as binary digits."""
     numbers = block[0].astype(np.uint8 if len(block) <= 8 else np.uint16)
     for column in block[1:]:
         np.add(numbers, numbers, out=numbers)
@@ -422,7 +429,7 @@ def _as_numbers(block: Array) -> Array:
 
 
 def _pack(block: Array, n_words: int) -> Array:
-    """Pack columns into the bits of words, the first column into the highest bit."""
+    """Pack bool columns into integers; the first column is the highest bit."""
     n_columns, n = block.shape
     octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
     for start in range(0, n_columns, 8):  # np.packbits is slow across columns
@@ -432,7 +439,7 @@ def _pack(block: Array, n_words: int) -> Array:
 
 
 def _count_words(words: Array) -> tuple[Array, Array]:
-    """Sort rows of words, and count equal rows."""
+    """Return the distinct rows of packed integers in order, and their counts."""
     if words.shape[1] == 1:
         words.sort(axis=0)
     else:

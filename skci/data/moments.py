@@ -39,7 +39,7 @@ _NOTHING = 2.0**-100  # share of the weight for rows of negligible weight
 
 
 class Variable(NamedTuple):
-    """Name of a number of each row, such as a loss of a model."""
+    """Name of a number that each row has, such as the loss of a model."""
 
     name: str
     model: str = ""
@@ -51,7 +51,7 @@ Monomial = tuple[Variable, ...]
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Distinct variables in some monomials, followed by the distinct products."""
+    """Return the variables in monomials, followed by the monomials, all distinct."""
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
     return tuple(dict.fromkeys(single + ordered))
@@ -59,10 +59,10 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Columns of the rows of a sample; metrics are functions of their means.
+    """Powers and products of variables, whose means determine metrics.
 
-    A column is a variable minus its origin, or a product of two such variables. In a
-    sample of moments, only the means of products equal those of the original rows.
+    Each column is a variable minus its origin, or a product of two such variables. In a
+    sample of moments, rows are replaced, so that only sums of products match the data.
     """
 
     monomials: tuple[Monomial, ...]
@@ -78,11 +78,12 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Compute the columns of rows from their variables.
+        """Compute monomials of the variables of each row.
 
-        With weights, variables are centred at their means. A variable that varies by
-        less than its rounding error is treated as constant. The rounding error is
-        relative to `sizes`, or to the values by default.
+        If `weights` are passed, variables are centred at their weighted means. A
+        variable that varies by less than its rounding error is treated as constant. The
+        rounding error is relative to `sizes` or, by default, to the largest absolute
+        value.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -101,7 +102,7 @@ class Means:
         return cls(columns_to_keep, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
-        """Values of a column."""
+        """Return the column of a monomial."""
         return self.values[:, self.monomials.index(tuple(sorted(monomial)))]
 
     def function(
@@ -110,7 +111,10 @@ class Means:
         monomials: Sequence[Monomial],
         centred: Collection[str] = (),
     ) -> FunctionOfMeans:
-        """Function of the means of columns; `centred` variables have the mean 0."""
+        """Return a metric as a function of the means of monomials.
+
+        The `centred` variables are passed to the function without their origins.
+        """
         origins, units, features = [], [], []
         for monomial in monomials:
             absolute = len(monomial) == 1 and monomial[0].name not in centred
@@ -123,7 +127,7 @@ class Means:
         return FunctionOfMeans(evaluate, np.stack(features, axis=1))
 
     def among(self, monomials: Iterable[Monomial]) -> Means:
-        """Select some of the columns."""
+        """Select the columns of some monomials."""
         selected = with_variables(monomials)
         if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
@@ -138,11 +142,11 @@ class Means:
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Concatenate the columns of two samples.
+        """Concatenate the columns of this and another sample.
 
-        `share` is the share of the other sample in the total weight. The new origins
-        are the means over both samples. Origins of constant variables may differ by
-        rounding.
+        `share` is the weight of the other sample divided by the total weight. The new
+        origins are the means over both samples. The origins of constant variables may
+        differ by rounding errors.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
@@ -165,7 +169,7 @@ class Means:
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Columns after adding a constant to each variable."""
+        """Return the columns after adding a constant, in `moves`, to each variable."""
         columns = []
         for monomial in self.monomials:
             column = self.column(monomial) + math.prod(moves[v] for v in monomial)
@@ -182,17 +186,21 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Evaluate a function of means that are stored relative to origins and units."""
+    """Evaluate a function of means, from means that are shifted and scaled.
+
+    A shifted and scaled mean is the mean minus an origin, divided by a unit.
+    """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
 
 
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
-    """Columns, weights and design of a few rows with the moments of many rows.
+    """Replace the rows of a sample by a few rows with the same moments.
 
-    For each cluster, or for all rows, there is a row at the mean. Pairs of rows are on
-    either side of a mean. For independent rows with unequal weights, additional rows of
-    negligible weight reproduce the sums over squared weights.
+    Returns columns, weights and a design. Each cluster, or the whole sample without
+    clusters, is replaced by a row at its mean and pairs of rows on either side of the
+    mean. For independent rows with unequal weights, additional rows of negligible
+    weight reproduce the sums of squared weights.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -234,10 +242,10 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
 def _around(
     weight: float, centre: Array, deviations: Array, weights: Array
 ) -> tuple[Array, Array]:
-    """Columns and weights of a few rows with the mean and products of many rows.
+    """Replace weighted rows by a few rows with the same mean and cross products.
 
     One row is at the mean. Pairs of rows are on either side of the mean, along the
-    principal axes of the products.
+    principal axes of the cross products. Returns columns and weights.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -256,7 +264,7 @@ def _around(
 
 
 class IndependentSums(IndependentRows):
-    """Independent rows, represented by a few rows with the same moments."""
+    """Design of independent rows that were replaced by rows with the same moments."""
 
     pools_units: ClassVar[bool] = False
 
@@ -273,7 +281,7 @@ class IndependentSums(IndependentRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentSample(Sample):
-    """Moments of the rows of a sample; the data read by metrics are not kept."""
+    """Sample that keeps moments of the rows instead of the data read by metrics."""
 
     means: Means
 
@@ -284,7 +292,7 @@ class MomentSample(Sample):
         monomials: Sequence[Monomial],
         variables: Mapping[Variable, Array],
     ) -> MomentSample:
-        """Moments of variables of the rows of a sample."""
+        """Compute the moments of variables over the rows of a sample."""
         n_columns = len(with_variables(monomials))
         if n_columns > _MAX_COLUMNS:
             raise ValueError(
@@ -309,7 +317,7 @@ class MomentSample(Sample):
     def _of_rows(
         cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
     ) -> MomentSample:
-        """Moments of columns of rows."""
+        """Replace rows by a few rows with the same moments."""
         values, few, drawn = few_rows(means.values, rows, design)
         means = replace(means, values=values)
         return cls.of_models(few, drawn, means, vocabulary, *models)
@@ -324,10 +332,10 @@ class MomentSample(Sample):
         labelled: Iterable[str],
         *others: Iterable[str],
     ) -> MomentSample:
-        """Sample of rows with moments.
+        """Return a sample of rows with moments.
 
-        `labelled` are the models with predicted labels, and `others` are models with
-        other kinds of predictions.
+        `labelled` are the models with predicted labels. `others` are models with
+        scores, numbers and items.
         """
         none = np.zeros((0, len(vocabulary.targets)))
         scores, numbers, items = others
@@ -344,7 +352,7 @@ class MomentSample(Sample):
         )
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
-        """Select some of the moments."""
+        """Return the sample with only some of the moments."""
         return replace(self, means=self.means.among(monomials))
 
     def __add__(self, other: Sample) -> MomentSample:

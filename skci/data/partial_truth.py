@@ -34,7 +34,7 @@ _ALL_ROWS = "y_true (NaN or None where the truth is missing)"
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of all rows, and a mask of the labelled rows."""
+    """Columns of the labelled and the unlabelled rows."""
 
     truth: Array
     """Truth, with an arbitrary label where it is missing."""
@@ -57,7 +57,10 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Codes of the labelled rows and of all rows, in a subgroup or in the sample."""
+    """Subgroup codes of the labelled rows and of all rows of a subgroup.
+
+    Without subgroups, the codes refer to the whole sample.
+    """
 
     subgroup: _Subgroup
     labelled: frozenset[int]
@@ -70,12 +73,12 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Codes of labelled rows, codes of all rows, and their union if it differs."""
+        """Codes of the labelled rows, of all rows, and of both, without duplicates."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 
 def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
-    """Split each subgroup into unlabelled and labelled rows."""
+    """Split each subgroup into its unlabelled and its labelled rows."""
     if subgroups is None:
         subgroups = Subgroups(np.zeros(len(labelled), dtype=int), ((),))
     states = _MISSING, _KNOWN
@@ -84,9 +87,9 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Parts of subgroups that were split by `parted`.
+    """Return the codes of each subgroup that `parted` has split.
 
-    `disjoint` is true if labelled rows are copies of other rows.
+    `disjoint` is true if labelled rows are copies of rows that also occur unlabelled.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
@@ -102,9 +105,9 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 
 
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
-    """Parts of the subgroups, each checked to have labelled rows.
+    """Return the codes of each subgroup, and check that it has labelled rows.
 
-    `disjoint` is true if labelled rows are copies of other rows.
+    `disjoint` is true if labelled rows are copies of rows that also occur unlabelled.
     """
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)
@@ -116,14 +119,14 @@ def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
 
 
 def are_labelled(sample: Sample) -> Array:
-    """Mask of the labelled units."""
+    """Return a mask of the labelled units."""
     assert sample.subgroups is not None
     is_labelled = [name[-1] == _KNOWN for name in sample.subgroups.names]
     return np.array(is_labelled)[sample.subgroups.codes]
 
 
 def sizes_of(sample: Sample) -> tuple[int, int]:
-    """Number of all rows, and number of labelled rows."""
+    """Return the number of all rows and the number of labelled rows."""
     return sample.rows.n_samples, sample.rows.n_rows(are_labelled(sample))
 
 
@@ -137,7 +140,7 @@ def check_enough(n_rows: int, n_labelled: int) -> None:
 
 
 def describe(rows: Columns | Sample, sizes: tuple[int, int]) -> str:
-    """Describe how many rows are labelled, and the proxies or probabilities."""
+    """Return a text such as "900 rows, 100 of them labelled, with a proxy"."""
     proxies = [*(rows.proxies or ())]
     if proxies == [_PROXY]:
         description = ", with a proxy"
@@ -154,7 +157,7 @@ def describe(rows: Columns | Sample, sizes: tuple[int, int]) -> str:
 def read_columns(
     columns: Mapping[str, Any], rows: RowOptions, data: Any
 ) -> tuple[Columns, RowOptions]:
-    """Read rows from arrays, or from the named columns of `data`."""
+    """Read the labelled and unlabelled rows from arrays or from columns of `data`."""
     columns, proxy = dict(columns), columns["proxy"]
     if rows.query is not None:
         excluded = {name: columns.get(name) for name in ("proxy", "label_probability")}
@@ -192,23 +195,23 @@ def read_columns(
 
 
 def proxy_name(name: str) -> str:
-    """Name of the column of a proxy in messages."""
+    """Name of a proxy in messages."""
     return _PROXY if name == _PROXY else f"{_PROXY}[{name!r}]"
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns of a parameter by name; no columns for None."""
+    """Return the columns of a parameter by name; an empty dict for None."""
     return {} if values is None else named_columns(values, parameter, name)
 
 
 def _filled(
     y_true: Any, columns: Mapping[str, Any], by_prediction: bool
 ) -> tuple[Array, Array]:
-    """Fill missing labels of the truth, and return a mask of the labelled rows.
+    """Replace missing labels, and return a mask of the labelled rows.
 
-    Missing labels are replaced by an arbitrary label of the truth. If labelling depends
-    on predictions, or no row is labelled, they are replaced by the labels in the first
-    of `columns`. These columns are checked.
+    A missing label is replaced by an arbitrary label of `y_true`. If labelling depends
+    on the prediction, or if no row is labelled, it is replaced by the label in the
+    first of `columns` instead.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:
@@ -236,7 +239,7 @@ def _filled(
 
 
 def _checked_probability(label_probability: Any, labelled: Array) -> Array:
-    """Check the probabilities with which rows were labelled."""
+    """Check the probabilities with which rows were selected for labelling."""
     probability = as_numbers(label_probability, "label_probability")
     check_length(probability, len(labelled), "label_probability", "y_true")
     if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():

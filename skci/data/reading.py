@@ -76,9 +76,9 @@ def read_scores(
     data: Any,
     truth: str = "labels",
 ) -> Sample:
-    """Read scores for two labels, from one unnamed model or several models.
+    """Read scores for two labels, from one unnamed model or from several models.
 
-    The truth may also be "survival".
+    With ``truth="survival"``, the truth is survival times and events.
     """
     requirements = RequiredData(
         frozenset({"scores"}),
@@ -93,7 +93,7 @@ def read_scores(
 def read_scored_rows(
     requirements: RequiredData, columns: dict[str, Any], rows: RowOptions, data: Any
 ) -> tuple[Sample, dict[str, Array]]:
-    """Read "y_true" and "y_score", and numbers of rows from the other columns."""
+    """Read the truth and the scores, and convert the other columns to numbers."""
     columns, rows = columns_of_data(data, columns, rows)
     reader = Reader.open(requirements, columns.pop("y_true"), rows)
     scores = named_columns(columns.pop("y_score"), "y_score", DEFAULT_MODEL)
@@ -108,7 +108,7 @@ def read_scored_rows(
 
 
 def check_both_labels(sample: Sample) -> None:
-    """Check that both labels of a sample are known."""
+    """Check that y_true contains both labels."""
     negative, positive = sample.vocabulary.labels
     if negative is None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
@@ -116,7 +116,7 @@ def check_both_labels(sample: Sample) -> None:
 
 @dataclass(frozen=True)
 class RequiredData:
-    """Data that metrics require, such as the kinds of predictions."""
+    """Kinds of data that metrics read, and options for the labels."""
 
     kinds: frozenset[str] = frozenset({"labels"})
     """Subset of "labels", "scores", "numbers" and "items"."""
@@ -139,7 +139,7 @@ class RequiredData:
 
     @cached_property
     def truth(self) -> str:
-        """Kind of the truth to read: "labels", "survival", "items" or "numbers"."""
+        """Kind of the truth: "labels", "survival", "items" or "numbers"."""
         if "survival" in self.truths:
             return "survival"
         if "labels" in self.truths and not self.kinds.isdisjoint({"labels", "scores"}):
@@ -149,7 +149,7 @@ class RequiredData:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """A checked truth; reads predictions of models and returns a sample.
+    """Checked truth of a report, with which the predictions of models are read.
 
     The truth has shape (n,) or (n, targets). Units of the sample are distinct outcomes
     if only labels are read, and rows with positive weight otherwise.
@@ -174,7 +174,7 @@ class Reader:
         options: RowOptions | None = None,
         truth: str = "y_true",
     ) -> Reader:
-        """Read the truth and the sampling of its rows."""
+        """Read the truth and the row options."""
         options = RowOptions() if options is None else options
         alignment = Alignment()
         if type(y_true) is not np.ndarray:
@@ -214,7 +214,7 @@ class Reader:
         return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
-        """Copy of the reader with more labels, which need not occur in the data."""
+        """Return a copy that accepts more labels, which need not occur in the data."""
         wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
         if pos_label is not None:
             wanted = replace(wanted, pos_label=pos_label)
@@ -222,14 +222,14 @@ class Reader:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Labels of the truth, without labels that occur only in predictions."""
+        """Vocabulary of the labels in the truth."""
         if self.targets:
             return Vocabulary(targets=self.targets)
         return self._vocabulary([self.truth], [self._true_labels[0]])
 
     @property
     def true_labels(self) -> set[Any]:
-        """Labels that occur in the truth of a single target."""
+        """Distinct labels in a truth with a single target."""
         return set(self._true_labels[0])
 
     @cached_property
@@ -246,10 +246,10 @@ class Reader:
         y_score: Mapping[str, Any] | None = None,
         by_rows: bool = False,
     ) -> Sample:
-        """Read labels, numbers, items and scores of each model.
+        """Read the predictions of each model, and return a sample.
 
-        If `by_rows` is true, the units of the sample are rows. Otherwise they may be
-        distinct outcomes.
+        If `by_rows` is true, the units of the sample are rows. Otherwise, the units may
+        be distinct outcomes.
         """
         y_pred, y_score = y_pred or {}, y_score or {}
         if len(y_score) > 1:
@@ -288,7 +288,7 @@ class Reader:
         return self.rows.sample_without_labels(vocabulary, **read)
 
     def _items(self, y_pred: Mapping[str, Any]) -> dict[str, Array]:
-        """Predicted items of each model, unchanged."""
+        """Return the predicted items of each model without changing the items."""
         items = {}
         for model, values in y_pred.items():
             name = parameter_name(model)
@@ -299,10 +299,10 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Join columns that are named after all labels or targets, of a single model.
+        """Join score columns that are named after all labels or targets, as one model.
 
-        Columns named after two labels may belong to two models. They are joined only if
-        they are probabilities that add up to 1.
+        Columns named after two labels could also be two models. Two columns are joined
+        only if their rows are probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
@@ -337,7 +337,7 @@ class Reader:
     def _order(
         self, values: Any, name: str, classes: Sequence[Any], positive: Any = None
     ) -> Any:
-        """Indices that sort columns of scores into the order of the classes."""
+        """Return an index that sorts columns of scores in the order of the classes."""
         if type(values) is np.ndarray:
             return slice(None)
         known_classes = [label for label in classes if label is not None]
@@ -348,7 +348,7 @@ class Reader:
         return slice(None)
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
-        """Check that unnamed predictions belong to a single model."""
+        """Check that unnamed predictions are from a single model."""
         shape, n = shape_of(values), len(self.y)
         are_quantiles = "items" in self.wanted.kinds and quantile_levels(values)
         if len(shape) == 1 or are_quantiles:
@@ -378,7 +378,7 @@ class Reader:
             )
 
     def _read_labels(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
-        """Read labels of a single target."""
+        """Read the labels of a single target."""
         names = [self.truth, *map(parameter_name, y_pred)]
         columns = [self.y]
         for name, values in zip(names[1:], y_pred.values(), strict=True):
@@ -400,10 +400,10 @@ class Reader:
     def _two_plain_labels(
         self, columns: list[Array], models: Iterable[str], by_rows: bool
     ) -> Sample | None:
-        """Read columns of two labels with one plain dtype.
+        """Read columns that contain only two labels, with a plain dtype such as int.
 
-        Returns None for other columns. The counts show whether each entry is one of the
-        two labels, so that no other check is needed. Most data are read this way.
+        This fast path applies to most data. The result is None for other columns.
+        Counting also checks that each entry is one of the two labels.
         """
         requirements = self.wanted
         if requirements.abstain is not None:
@@ -438,7 +438,7 @@ class Reader:
         return Sample(Rows(counts), design, vocabulary, codes, tuple(models))
 
     def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
-        """Order the labels of some columns and other labels, which need not occur."""
+        """Return the vocabulary of the observed labels and the labels in options."""
         requirements = self.wanted
         if requirements.abstain is not None and requirements.abstain in observed[0]:
             raise ValueError(
@@ -462,7 +462,7 @@ class Reader:
         )
 
     def _read_indicators(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
-        """Read labels of several targets."""
+        """Read multilabel indicators, with a column for each target."""
         matrices = [self.y]
         for model, values in y_pred.items():
             name = parameter_name(model)
@@ -485,10 +485,11 @@ class Reader:
         return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
-        """Check scores of a model: a column for each class, or one for two labels.
+        """Check the scores of a model, with one column per class or a single column.
 
-        Two columns must be probabilities, because they could be scores of two models.
-        With two labels, only the scores of the positive label are kept.
+        A single column contains the scores of the positive label of two labels. Two
+        columns must be probabilities, because they could also be the scores of two
+        models. With two labels, only the scores of the positive label are kept.
         """
         name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None
@@ -532,10 +533,11 @@ class Reader:
     def _read_numbers(
         self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Read numbers, or scores of documents with a true relevance.
+        """Read numeric predictions, or scores for documents with a relevance.
 
-        The columns have the shape of the truth. For survival, numbers are probabilities
-        in any number of columns, and scores are a single column of risks.
+        Predictions have the shape of the truth. For survival, predictions are
+        probabilities with any number of columns, and scores are a single column of
+        risks.
         """
         n, selected, kinds = len(self.y), self.rows.kept, self.wanted.kinds
         is_survival = self.wanted.truth == "survival"

@@ -40,7 +40,10 @@ _Key = tuple[str, str | None]
 
 
 def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
-    """Flatten columns to a mapping by parameter and name, without unused columns."""
+    """Flatten columns by parameter to a mapping with keys (parameter, model name).
+
+    Unused parameters are left out.
+    """
     by_key: dict[_Key, Any] = {}
     for parameter, values in columns.items():
         if values is not None and parameter in _DEFAULT_NAMES:
@@ -52,7 +55,7 @@ def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
 
 
 def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
-    """Columns of each parameter, as a mapping by name if it may have several."""
+    """Group columns with keys (parameter, model name) by parameter."""
     by_parameter: dict[str, Any] = {}
     for (parameter, name), values in columns.items():
         if name is None:
@@ -69,13 +72,12 @@ def _title(key: _Key) -> str:
 
 
 def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
-    """Columns of some parameters in the memory of the host.
+    """Copy the columns of some parameters to the memory of the host.
 
-    With scikit-learn's option ``array_api_dispatch``, arrays of an array API library
-    are copied from the device to the host. If `counted`, and all columns have one
-    dimension on one device, only distinct rows are copied, and "counts" are their
-    frequencies. Without the option, columns are returned unchanged, and the reader
-    converts them if it can.
+    Arrays on another device, such as a GPU, are copied if scikit-learn's option
+    ``array_api_dispatch`` is set. If `counted` is true and all columns are
+    one-dimensional on the same device, only the distinct rows are copied, with their
+    frequencies as "counts". Without the option, columns are returned unchanged.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
 
 
 def _is_on_device(values: Any) -> bool:
-    """Whether values are an array that numpy cannot read in place."""
+    """Whether values are an array in the memory of a device, such as a GPU."""
     is_readable = isinstance(values, np.ndarray) or not hasattr(
         values, "__dlpack_device__"
     )
@@ -161,14 +163,14 @@ def _fetch(array: Any, name: str) -> Array:
 
 
 def are_in_blocks(columns: Mapping[str, Any]) -> bool:
-    """Whether some column of some parameter is a Dask array."""
+    """Whether any column is a Dask array."""
     if "dask.array" not in sys.modules:
         return False
     return any(map(_is_in_blocks, _by_key(columns).values()))
 
 
 def check_separable(rows: RowOptions) -> None:
-    """Check that blocks of rows can be read separately."""
+    """Check that no row option prevents reading blocks of rows separately."""
     blocks = "Dask arrays, whose blocks are read separately"
     check_mutually_exclusive(blocks, {"design": rows.design}, "; compute them first")
 
@@ -176,11 +178,11 @@ def check_separable(rows: RowOptions) -> None:
 def read_blocks(
     read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
 ) -> Sample:
-    """Read a sample from each block of rows with Dask, and add the samples.
+    """Read blocks of Dask arrays in parallel, and add the resulting samples.
 
-    The blocks are those of the first Dask array; all other arrays, including arrays in
-    memory, are cut in the same way. The default scheduler of Dask reads the blocks.
-    Only samples are returned, and added in the order of the blocks.
+    The first Dask array determines the blocks; all other arrays, including arrays in
+    memory, are cut at the same rows. The default scheduler of Dask reads the blocks.
+    Samples are added in the order of the blocks.
 
     Parameters
     ----------
@@ -222,10 +224,10 @@ def read_blocks(
 def _read_block(
     read: Callable[..., Sample], k: int, columns: dict[str, Any]
 ) -> Sample | AllZeroError | None:
-    """Read the sample of a block of rows.
+    """Read a sample from one block of rows.
 
-    Returns None for a block without rows. If all rows have weight zero, the error is
-    returned instead of raised.
+    Returns None for a block without rows. If all weights in the block are zero, returns
+    the error instead of raising it.
     """
     if not len(next(iter(columns.values()))):
         return None
@@ -241,9 +243,9 @@ def _is_in_blocks(values: Any) -> bool:
 
 
 def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
-    """Cut an array into blocks with given numbers of rows, which may be unknown (NaN).
+    """Cut an array into blocks of rows.
 
-    Each block has all columns.
+    `rows` contains the sizes of the blocks, which are NaN if unknown.
     """
     import dask.array
 

@@ -21,21 +21,21 @@ from skci.data.rows import shape_of
 
 
 class Parallel(parallel.Parallel):
-    """Parallel tasks whose completion is shown on a progress line."""
+    """Parallel tasks with a progress line that counts the completed tasks."""
 
     def __init__(self, line: Progress, **options: Any) -> None:
         super().__init__(**options)
         self._line, self._counted = line, 0
 
     def print_progress(self) -> None:
-        """Count the tasks that finished since joblib's last call."""
+        """Add the tasks that finished since the last call to the progress line."""
         finished = self.n_completed_tasks - self._counted
         self._counted += finished
         self._line.add(finished)
 
 
 class ResponseMethods(NamedTuple):
-    """Responses required of estimators."""
+    """Kinds of responses to compute from estimators."""
 
     reads: Collection[str]
     """Kinds that metrics read; "scores" require scores, other kinds predictions."""
@@ -52,12 +52,12 @@ def respond(
     n_jobs: int | None,
     verbose: int | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predict labels or numbers of X, and score it, in parallel.
+    """Compute predictions and scores of estimators for X, in parallel.
 
-    Returns predictions and scores by the name of the estimator; a mapping is empty if
-    the metrics do not read it. Threads are the default: scikit-learn releases the
-    interpreter lock in predictions, and neither X nor the estimators are copied.
-    ``joblib.parallel_config`` overrides this default.
+    Returns predictions and scores by the name of the estimator. A mapping is empty if
+    metrics do not read this kind of response. Tasks run in threads by default, because
+    scikit-learn releases the interpreter lock in predictions and threads do not copy X
+    or the estimators. ``joblib.parallel_config`` overrides this default.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -79,7 +79,7 @@ def respond_to_each(
     n_jobs: int | None,
     verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Responses for several versions of the features of the rows; see `respond`."""
+    """Compute the responses for several versions of X, such as permuted features."""
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:
         return list(Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks))
@@ -88,16 +88,13 @@ def respond_to_each(
 def _respond(
     name: str, estimator: Any, X: Any, request: ResponseMethods, verbose: int | None
 ) -> tuple[str, tuple[Any, Any]]:
-    """Name and responses of an estimator.
-
-    The function is defined in the module, so that processes can import it.
-    """
+    """Return the name and the responses of an estimator."""
     with task(name, "predicted" * bool(verbose)):
         return name, response(estimator, X, request)
 
 
 def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
-    """Predict labels or numbers of X, and scores; None for unread responses."""
+    """Return the predictions and the scores for X; None for responses not read."""
     labels = scores = None
     if set(request.reads) != {"scores"}:
         labels = _check_rows(estimator.predict(X), "predict", X)
@@ -109,7 +106,7 @@ def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any
 
 
 def _check_rows(values: Any, name: str, X: Any) -> Any:
-    """Check that a method of an estimator returned an array with an entry per row."""
+    """Check that the response of an estimator has one entry per row of X."""
     if not hasattr(values, "shape") or isinstance(values, np.ma.MaskedArray):
         values = as_array(values, f"{name}(X)", "an array")
     shape, n = tuple(values.shape), (shape_of(X) or (len(X),))[0]
@@ -123,7 +120,10 @@ def _check_rows(values: Any, name: str, X: Any) -> Any:
 
 @contextmanager
 def task(name: str, done: str = "") -> Iterator[None]:
-    """Prefix errors with a name, and print `done` and the time taken."""
+    """Add a name to the messages of errors, and print the elapsed time.
+
+    The time is printed after the text `done`, if any.
+    """
     start = time.perf_counter()
     try:
         yield
@@ -154,12 +154,13 @@ def scores_of(
     labels: tuple[Any, ...],
     methods: Sequence[str] = SCORE_METHODS,
 ) -> Any:
-    """Score rows for a label, or for several labels with a column each.
+    """Return scores of rows for one label, or for several labels as columns.
 
-    The first available method in `methods` is used. A label unknown to the estimator
-    has probability 0, but no value of a decision function. Several targets are passed
-    as labels, which are the positions of the targets. Estimators may return the
-    probabilities of 0 and 1 for each target.
+    The scores come from the first of `methods` that the estimator has. The probability
+    of a label that the estimator does not know is 0; for a decision function, such a
+    label is an error. For multilabel estimators, `labels` are the positions of the
+    targets. Estimators may return a matrix with the probabilities of 0 and 1 for each
+    target.
     """
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
@@ -213,7 +214,7 @@ def scores_of(
 
 
 def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:
-    """Scores in the order of the classes, by which a frame may name its columns."""
+    """Return scores with columns in the order of the classes."""
     order = label_order(response, classes, f"{method}(X)")
     array = as_array(response, f"{method}(X)", "an array")
     return array if order is None else array[:, order]

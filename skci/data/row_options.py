@@ -68,7 +68,7 @@ _REPORT_COLUMNS = {
 
 @dataclass(frozen=True, kw_only=True)
 class RowOptions:
-    """Options of an entry point that describe the sampling of rows, unchecked."""
+    """Row options as passed by the user, such as weights, groups and a design."""
 
     sample_weight: Any = None
     counts: Any = None
@@ -85,7 +85,7 @@ class RowOptions:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns of rows by parameter; None for options that are not passed."""
+        """Columns of the row options by parameter; None for options not passed."""
         columns = dict(zip(_COLUMNS, attrgetter(*_COLUMNS)(self), strict=True))
         if self.design is not None:
             for key, name in self._of_design.items():
@@ -94,7 +94,7 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Attributes of the design with a value for each row, by parameter."""
+        """Names of the design's attributes with one value per row, by parameter."""
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
         for name in names:
@@ -108,7 +108,7 @@ class RowOptions:
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
-        """Copy of the options with other columns, such as columns of a data frame."""
+        """Return the options with other columns, such as columns of a data frame."""
         if self.design is None:
             return replace(self, **columns)
         changes, keys = dict(columns), self._of_design
@@ -119,14 +119,14 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether separate rows are needed instead of counts of equal rows."""
+        """Whether counts of identical rows are not sufficient for the options."""
         counts_suffice = isinstance(self.design, Strata | Prevalence | None)
         return self.query is not None or not counts_suffice
 
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> ValidatedRowOptions:
-        """Check the options for n rows that are aligned with `truth`."""
+        """Check the options for n rows, which must have the index of `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' needs subgroups, got by=None")
@@ -280,7 +280,10 @@ class RowOptions:
 
 
 def _lacks(design: Any, name: str) -> bool:
-    """Whether an object lacks an attribute; attributes that raise an error exist."""
+    """Whether an object has no attribute of this name.
+
+    An attribute that raises an error counts as existing.
+    """
     missing = object()
     static = inspect.getattr_static(design, name, missing)
     return static is missing and not hasattr(design, name)
@@ -288,7 +291,10 @@ def _lacks(design: Any, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class ValidatedRowOptions:
-    """Checked sampling of the rows with positive weight; None for unused options."""
+    """Checked row options, restricted to the rows with positive weight.
+
+    Options that were not passed are None.
+    """
 
     n: int
     kept: Any = ...
@@ -307,7 +313,7 @@ class ValidatedRowOptions:
     """Whether all rows are independent, occur once and have equal weights."""
 
     def in_strata(self, names: Array, positions: Array) -> ValidatedRowOptions:
-        """Add strata, each with at least two rows and one weight."""
+        """Add strata, each with at least two rows and constant weight."""
         stratum, weights = positions[self.kept], self.weights
         sizes = np.bincount(stratum, self.counts, len(names))
         if (sizes == 1).any():
@@ -330,7 +336,7 @@ class ValidatedRowOptions:
         return replace(self, strata=stratum)
 
     def with_equal_parts(self) -> ValidatedRowOptions:
-        """Change weights so that all strata, or clusters, have equal total weights."""
+        """Scale weights so that all strata or clusters have equal total weights."""
         parts = self.cluster_numbers if self.strata is None else self.strata
         assert parts is not None
         repeats = 1.0 if self.counts is None else self.counts
@@ -340,7 +346,7 @@ class ValidatedRowOptions:
 
     @property
     def cluster_numbers(self) -> Array | None:
-        """Cluster index of each row."""
+        """Cluster index of each row; None without clusters."""
         return None if self.clusters is None else self.clusters[1]
 
     def sample(
@@ -351,7 +357,7 @@ class ValidatedRowOptions:
         by_rows: bool = False,
         **predictions: Any,
     ) -> Sample:
-        """Sample with the label codes of the rows.
+        """Return a sample from the label codes of the rows.
 
         Units are rows if `by_rows` is true, and distinct outcomes otherwise.
         """
@@ -391,13 +397,13 @@ class ValidatedRowOptions:
     def sample_without_labels(
         self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
     ) -> Sample:
-        """Sample without labels, in which each row is a unit."""
+        """Return a sample without labels, in which each row is a unit."""
         n_rows = len(np.arange(self.n)[self.kept])
         codes = np.zeros((n_rows, 0), dtype=bool)
         return self.sample(codes, vocabulary, by_rows=True, **predictions)
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
-        """Count rows by unit, and return their design."""
+        """Return the weights of the units and the sampling design."""
         rows = Rows.from_rows(unit, n_units, self.weights, self.counts)
         if self.clusters is not None:
             clusters, kind = self.clusters, "group"
@@ -417,7 +423,10 @@ class ValidatedRowOptions:
     def _at_prevalence(
         self, codes: Array, vocabulary: Vocabulary
     ) -> ValidatedRowOptions:
-        """Weight the rows to a prevalence; the two labels are strata."""
+        """Return row options that weight two labels to a given prevalence.
+
+        The two labels become strata.
+        """
         if not codes.shape[1]:
             raise ValueError(
                 "design=Prevalence needs a positive label; numbers, times, items and "
@@ -441,7 +450,10 @@ class ValidatedRowOptions:
 
 
 def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
-    """Code of the true label of each stratum, if strata are defined by the label."""
+    """Return the code of the true label in each stratum.
+
+    The result is None unless each stratum has a single true label.
+    """
     if truth is None or len(np.unique(truth)) < 2:
         return None
     labels = distinct_rows(np.column_stack([strata, truth]))[0]
@@ -449,18 +461,18 @@ def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
 
 
 def _as_names(values: Any, name: str) -> Array:
-    """Names of clusters or strata in one dimension."""
+    """Convert the names of clusters or strata to a one-dimensional array."""
     return flat(as_array(values, name, "an array of names"))
 
 
 def _may_be_missing(values: Array) -> bool:
-    """Whether values may be missing or infinite; any object may be missing."""
+    """Whether some values may be missing; true for every array of objects."""
     kind = values.dtype.kind
     return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
 
 
 def _without_missing(values: Any, name: str) -> Array:
-    """Convert values of a design to one dimension, and check that none is missing."""
+    """Convert a column of a design to one dimension, without missing values."""
     column = _as_names(values, name)
     if _may_be_missing(column):
         error_prefix = f"{name} must have a value in every row"
@@ -469,13 +481,16 @@ def _without_missing(values: Any, name: str) -> Array:
 
 
 def check_counts(values: Any, name: str) -> Array:
-    """Check frequencies of rows, which must be integers."""
+    """Check the frequencies of rows, which must be integers."""
     hint = "; pass weights as sample_weight"
     return as_whole_numbers(values, name, ", the frequency of each row", hint)
 
 
 def _check_weights(weights: Array, counts: Array | None) -> Array:
-    """Check weights; negligible weights and weights of absent rows become 0."""
+    """Check weights, and set negligible weights to 0.
+
+    Rows with a frequency of 0 also get the weight 0.
+    """
     if counts is not None:
         weights = np.where(counts > 0, weights, 0)
     check_nonnegative(weights, "sample_weight")
@@ -498,7 +513,10 @@ def is_missing_named(missing: str) -> bool:
 
 
 def _name_missing(values: Array) -> Array:
-    """Replace missing names; integers are restored from floats."""
+    """Replace missing subgroup names by the name of a subgroup of missing values.
+
+    Missing values convert integer names to floats, which are converted back.
+    """
     if values.dtype.kind not in "fO":
         return values
     entries = values.tolist()
@@ -517,9 +535,9 @@ def _name_missing(values: Array) -> Array:
 def distinct_names(
     column: Array, parameter: str, kind: str, missing: str = "error", hint: str = ""
 ) -> tuple[Array, Array]:
-    """Distinct names of groups in ascending order, and the name index of each row.
+    """Return the distinct names in a column, sorted, and the name index of each row.
 
-    With missing="group", all missing names are replaced by the same name.
+    With missing="group", all missing names are replaced by one name.
     """
     try:
         names, positions = factorise(column)
@@ -543,7 +561,7 @@ def distinct_names(
 def names_in(
     columns: Mapping[str, Any], *parameters: str
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Distinct names of some parameters, and the name index of each row."""
+    """Return the distinct names of some parameters, and the name index of each row."""
     names, codes = {}, {}
     for parameter in parameters:
         if columns[parameter] is not None:
@@ -558,7 +576,7 @@ def check_apart(
     error_prefix: str,
     hint: str = "",
 ) -> None:
-    """Check that all rows have different combinations of names."""
+    """Check that no two rows have the same combination of names."""
     distinct, row = distinct_rows(np.stack([*codes.values()], axis=1))
     counts = np.bincount(row)
     if counts.max() > 1:
@@ -572,6 +590,6 @@ def check_apart(
 
 
 def _sort_key(name: Any) -> tuple[str, Any]:
-    """Sort key for names of several types."""
+    """Return a key that sorts names of several types."""
     kinds = (kind.__name__ for kind in (Real, str) if isinstance(name, kind))
     return next(kinds, type(name).__name__), name

@@ -56,14 +56,17 @@ MISSING_SUBGROUP_HINT = "; missing='group' puts rows without a name in a subgrou
 
 
 def parameter_name(model: str, parameter: str = "y_pred") -> str:
-    """Name of the column of a model in messages, as it was passed."""
+    """Name in messages of the predictions of a model, such as "y_pred['A']"."""
     return parameter if model in ("", DEFAULT_MODEL) else f"{parameter}[{model!r}]"
 
 
 def as_column(
     values: Any, name: str, several: str = "several targets need averages, as f1_macro"
 ) -> Array:
-    """Array of labels with one dimension; `several` is the hint for several columns."""
+    """Convert labels to a one-dimensional array.
+
+    `several` is added to the error for several columns.
+    """
     requirement = "a one-dimensional array of labels"
     column = values
     if type(values) is not np.ndarray or values.dtype.kind not in _LABEL_KINDS:
@@ -91,7 +94,7 @@ def as_column(
 
 
 def check_no_tags(values: Any, name: str) -> None:
-    """Check that no row has tags: a list of texts, or a set."""
+    """Check that labels are not tags, such as a list or set of texts in each row."""
     first = values[0] if isinstance(values, list | tuple) and values else None
     if hasattr(values, "to_numpy") and len(getattr(values, "shape", ())) == 1:
         first = next(iter(values), None)  # first row of a series
@@ -107,7 +110,7 @@ def check_no_tags(values: Any, name: str) -> None:
 
 
 def probabilities_hint(values: Any) -> str:
-    """Hint for a matrix of probabilities that was passed as labels."""
+    """Return a remedy if labels are a matrix of probabilities, else ""."""
     array = np.asarray(values)
     is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
     if array.dtype.kind != "f" or not is_matrix:
@@ -121,12 +124,12 @@ def probabilities_hint(values: Any) -> str:
 
 
 def flat(array: Array) -> Array:
-    """Drop the column dimension of a single column."""
+    """Convert a matrix with a single column to one dimension."""
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def check_length(values: Array, n: int, name: str, truth: str) -> None:
-    """Check that there is a value for each row."""
+    """Check that there is one value per row."""
     if values.shape != (n,):
         raise ValueError(
             f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
@@ -142,8 +145,8 @@ def check_present(
 ) -> None:
     """Check that no value is missing or infinite.
 
-    `positions` are the index of the value of each row; with them, the error names the
-    first row. The hint is shown for a missing value.
+    `positions` contains the index into `values` of each row; if passed, the error names
+    the first affected row. `hint` is added to the error for a missing value.
     """
     for k, value in enumerate(values):
         if is_missing(value):
@@ -155,7 +158,7 @@ def check_present(
 
 
 def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
-    """Hint for rows that a model did not answer; empty for a truth."""
+    """Return a remedy for missing predicted labels; "" for other parameters."""
     if not name.startswith("y_pred"):
         return ""
     label = -1 if any(isinstance(x, Real) and x == x for x in labels) else "no answer"
@@ -172,9 +175,10 @@ def check_numbers(
     hint: str = "",
     missing: bool = False,
 ) -> Array:
-    """Check finite numbers of n rows; None accepts any number of rows.
+    """Check finite numbers in one column of n rows; None allows any number of rows.
 
-    The hint is shown for several columns. If `missing` is true, numbers may be missing.
+    `hint` is added to the error for several columns. If `missing` is true, numbers may
+    be NaN.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -192,7 +196,7 @@ def check_numbers(
 
 
 def check_thresholds(values: Any, name: str = "thresholds") -> Array:
-    """Check thresholds, which must differ when printed with six digits."""
+    """Check thresholds, which must differ if printed with six digits."""
     thresholds = check_numbers(values, name)
     names = [f"{threshold:g}" for threshold in thresholds]
     if len(set(names)) < len(names):
@@ -201,9 +205,9 @@ def check_thresholds(values: Any, name: str = "thresholds") -> Array:
 
 
 def check_columns(values: Any, name: str, missing: bool = False) -> Array:
-    """Check finite numbers in one or several columns, and return a matrix of columns.
+    """Check finite numbers, and return a matrix with a column for each target.
 
-    If `missing` is true, numbers may be missing.
+    If `missing` is true, numbers may be NaN.
     """
     numbers = as_numbers(values, name, missing=missing)
     columns = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
@@ -216,7 +220,7 @@ def check_columns(values: Any, name: str, missing: bool = False) -> Array:
 
 
 def quantile_levels(values: Any) -> dict[float, Any]:
-    """Names of the columns of a mapping or a data frame, by quantile level.
+    """Return the column names of quantile predictions, by quantile level.
 
     The result is empty unless all names are distinct numbers between 0 and 1.
     """
@@ -230,11 +234,11 @@ def quantile_levels(values: Any) -> dict[float, Any]:
 
 
 def as_items(values: Any, name: str) -> Array:
-    """Return an array of the items of rows, (n, ...), without changing the items.
+    """Convert values to an array with one item per row, without changing the items.
 
-    The rows of an array or a data frame are kept. The entries of any other sequence
-    become objects, such as strings, lists, arrays or mappings. Quantiles by level
-    become records, whose fields are named after the levels in ascending order.
+    Arrays and data frames are split by row. The entries of other sequences, such as
+    strings, lists, arrays or mappings, are stored as objects. Predicted quantiles are
+    stored as records, with a field for each level in ascending order.
     """
     if levels := quantile_levels(values):
         columns = {
@@ -271,7 +275,7 @@ def as_items(values: Any, name: str) -> Array:
 
 
 def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) -> Array:
-    """Check that there is a value for each row and target of the truth."""
+    """Check that there is one value per row and target."""
     if values.shape != truth.shape:
         has_columns = values.ndim == 2 and len(values) == len(truth)
         runs = f"; joint_report accepts y_true and y_pred by metric, and {RUNS_HINT}"
@@ -283,7 +287,7 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
 
 
 def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
-    """Check that predictions and scores have the same models."""
+    """Check that predictions and scores are from the same models."""
     if {*y_pred} != {*y_score}:
         raise ValueError(
             f"y_score must name the models of y_pred, {list(y_pred)}, got "
@@ -292,9 +296,9 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
 
 
 def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
-    """Warn if scores that are integers look like predicted labels.
+    """Warn if integer scores look like predicted labels.
 
-    Floats may all be 0 or 1, as the scores of trees and nearest neighbours.
+    Float scores may all be 0 or 1, such as the scores of decision trees.
     """
     if len(column) < _MANY_ROWS:
         return
@@ -309,10 +313,10 @@ def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
 
 
 def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
-    """Return the probabilities of 1 of each target from a list of two-column arrays.
+    """Convert a list of two-column probabilities, by target, to a matrix.
 
-    Estimators such as MultiOutputClassifier return such lists. Other scores are
-    returned unchanged.
+    The matrix contains the probability of 1 for each target. Estimators such as
+    MultiOutputClassifier return such lists. Other scores are returned unchanged.
     """
     shape = shape_of(values)
     if len(shape) != 3 or shape[:2] != (len(targets), n):
@@ -332,7 +336,10 @@ def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
 
 
 def shape_of(values: Any) -> tuple[int, ...]:
-    """Shape of rows according to the first row; () if there are no rows."""
+    """Return the shape of values; the first row of a list determines its columns.
+
+    The result is () if there are no rows.
+    """
     if isinstance(values, list | tuple) and values:
         try:
             return (len(values), *np.shape(values[0]))
@@ -344,9 +351,9 @@ def shape_of(values: Any) -> tuple[int, ...]:
 def clip_to_unit(
     values: Array, error_prefix: str, hint: str = "", eps: float = _SINGLE
 ) -> Array:
-    """Check numbers between 0 and 1; excesses due to rounding are clipped.
+    """Check that numbers are between 0 and 1, and clip rounding errors.
 
-    The rounding error is at least the rounding error of single precision.
+    The allowed rounding error is at least that of single precision.
     """
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
@@ -366,7 +373,7 @@ def clip_to_unit(
 def check_probabilities(
     scores: Array, model: str, what: str, hint: str = "", eps: float = _SINGLE
 ) -> Array:
-    """Check that scores are probabilities, which add up to 1 over all labels."""
+    """Check that scores are probabilities, and that rows of all labels add up to 1."""
     error_prefix = f"{parameter_name(model, 'y_score')} must hold probabilities"
     scores = clip_to_unit(scores, f"{error_prefix} for {what}", hint, eps)
     if scores.ndim == 2:
@@ -383,18 +390,18 @@ def check_probabilities(
 
 @dataclass(eq=False)
 class Alignment:
-    """Row and column labels of pandas objects, which must agree by position."""
+    """Index and column labels of pandas objects, which must be in the same order."""
 
     _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 
     def check(
         self, name: str, values: Any, axes: Sequence[str] = ("index", "columns")
     ) -> None:
-        """Check that labels do not disagree with the labels of an earlier object.
+        """Check that the labels of an object agree with the labels of earlier objects.
 
-        Two objects may have different column labels, but not the same labels in another
-        order. A default index (0, 1, ...) agrees with any index that is not a range,
-        such as the index of a test set after a random split.
+        Column labels may differ, but the same labels must not be in another order. A
+        default index (0, 1, ...) agrees with any index that is not a range, such as the
+        index of a test set after a random split.
         """
         index = getattr(values, "index", None)
         if "index" in axes and hasattr(index, "equals"):
@@ -427,7 +434,7 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether one of two indexes is a default index and the other is not a range."""
+    """Whether only one of two indexes is a range, and it is a default index."""
     is_range = [hasattr(labels, "step") for labels in indexes]
     is_new = [
         may_step and (labels.start, labels.step) == (0, 1)
@@ -437,7 +444,7 @@ def _may_be_new(*indexes: Any) -> bool:
 
 
 def check_survival(y_true: Any, name: str = "y_true") -> Array:
-    """Check events and times of rows; returns shape (n, 2)."""
+    """Check survival data, and return events and times, shape (n, 2)."""
     fields = getattr(getattr(y_true, "dtype", None), "names", None)
     if fields is None:
         y_true = as_array(y_true, name, "an array of events and times")
@@ -471,13 +478,13 @@ def check_time(time: Any, name: str = "time") -> float:
 
 
 def event_by(y_true: Any, time: float) -> Array:
-    """Convert survival times to labels: whether each row has had its event by a time.
+    """Convert survival times to labels: whether each row had its event by a time.
 
-    The labels are for metrics of labels and scores. The label of a row that is censored
-    before the time is unknown. Leaving out such rows would bias the estimates, so that
-    any such row is an error. Some metrics account for censored rows: metrics of
-    survival, such as :class:`~skci.CumulativeDynamicAucCI`, and net benefit and
-    calibration by a time, such as ``NetBenefitCI(0.2, time=365)``.
+    The labels can be passed to metrics of labels and scores. If a row is censored
+    before the time, its label is unknown, which raises an error, because leaving out
+    such rows would bias the estimates. Two kinds of metrics account for censored rows:
+    metrics of survival, such as :class:`~skci.CumulativeDynamicAucCI`, and net benefit
+    and calibration with a time, such as ``NetBenefitCI(0.2, time=365)``.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ class Runs:
         return Bunch(**columns)
 
     def _check_rows(self, y_true: Any, model: str) -> None:
-        """Check that runs and rows of an array are not swapped."""
+        """Check that the rows of an array of runs are not swapped with its columns."""
         n, sizes = _length(y_true), {*map(_length, self.predictions)}
         if n is not None and n == len(self) and not sizes & {n, None}:
             raise ValueError(
@@ -270,7 +270,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class RunsOfModels:
-    """Assignment of columns of predictions to runs of models."""
+    """Model and run to which each column of predictions belongs."""
 
     models: Mapping[str, tuple[str, str | None]]
     """Model and run of each column; the only run of a model is None."""
@@ -279,7 +279,7 @@ class RunsOfModels:
 
     @classmethod
     def of(cls, runs: Mapping[str, Runs], models: Sequence[str]) -> RunsOfModels:
-        """Check the runs of some of the models."""
+        """Check that the runs of all models have the same options."""
         options = {
             (runs_of_model.paired, runs_of_model.degrees_of_freedom)
             for runs_of_model in runs.values()
@@ -309,24 +309,24 @@ class RunsOfModels:
 
     @property
     def n_runs(self) -> tuple[int, int]:
-        """Minimum and maximum number of runs, over models with several."""
+        """Smallest and largest number of runs, over models with several runs."""
         models_of_runs = [model for model, s in self.models.values() if s is not None]
         sizes = [models_of_runs.count(model) for model in set(models_of_runs)]
         return min(sizes), max(sizes)
 
 
 def run_name(model: str, run: Any) -> str:
-    """Name of the column of a run in messages."""
+    """Name in messages of a run of a model."""
     return f"{model}, run {run}"
 
 
 def split_runs(
     unnamed: str = DEFAULT_MODEL, y_true: Any = None, /, **predictions: Any
 ) -> tuple[list[Any], RunsOfModels | None]:
-    """Convert runs to columns, in the predictions passed as some parameters.
+    """Convert runs to separate columns of predictions.
 
-    Returns the converted predictions and the assignment of columns to runs. If no model
-    has several runs, returns the predictions unchanged and None. `unnamed` is the name
+    Returns the predictions of each parameter, and the model and run of each column.
+    Without :class:`Runs`, returns unchanged predictions and None. `unnamed` is the name
     of an unnamed model, and `y_true` is the truth if it is known.
     """
     if not any(map(_holds_runs, predictions.values())):
@@ -376,7 +376,7 @@ def split_runs(
 
 
 def _holds_runs(predictions: Any) -> bool:
-    """Whether predictions are runs, or contain the runs of a model."""
+    """Whether predictions are, or contain, :class:`Runs`."""
     values = predictions.values() if isinstance(predictions, Mapping) else []
     if isinstance(predictions, list | tuple):
         values = [
@@ -386,9 +386,9 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Name of the run of each row, and the assignment of these names to models.
+    """Return the name of the run in each row, and the model and run of each name.
 
-    With a single model, `model` is None.
+    `model` is None for a single model.
     """
     pairs, row = _pairs_of_runs(model, run, paired, "grades")
     titles = [run_name(*pair) for pair in pairs]
@@ -399,7 +399,7 @@ def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]
 
 
 def _length(values: Any) -> int | None:
-    """Number of rows of an array or a list; None for other objects, such as names."""
+    """Return the number of rows of an array or a list, or None for other objects."""
     if isinstance(values, list | tuple):
         return len(values)
     shape = getattr(values, "shape", None)
@@ -409,7 +409,7 @@ def _length(values: Any) -> int | None:
 def _pairs_of_runs(
     model: Any, run: Any, paired: bool, unnamed: str = DEFAULT_MODEL
 ) -> tuple[list[tuple[str, str]], Array]:
-    """Pairs of a model and a run that occur in rows, and the pair of each row."""
+    """Return the observed pairs of model and run, and the pair index of each row."""
     names, position = distinct_names(run, "run", "run")
     if not len(position):
         raise ValueError("run must name at least two runs, got no rows")
@@ -436,11 +436,11 @@ def _read_long(
     missing: str,
     paired: bool,
 ) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, Any]]]]:
-    """Read a long table by the names of its columns, in ascending order of cases.
+    """Read a long table of repeated reads, and sort it by case.
 
-    `keys` are "case", "run" and "model". `case_columns`, such as "y_true", have a value
-    for each case, and `read_columns` have a value for each read. Returns the columns of
-    cases that are used, and the columns of reads by parameter, model and run.
+    `keys` are "case", "run" and "model". `case_columns`, such as "y_true", have one
+    value per case, and `read_columns` have one value per read. Returns the columns of
+    cases, and the columns of reads by parameter, model and run.
     """
     check_choice(missing, ("error", "drop-cases"), "missing")
     columns = {**keys, **case_columns}
@@ -509,7 +509,7 @@ def _read_long(
 
 
 def _has_value(values: Any) -> Array:
-    """Mask of the rows with a value in a column, or in each of several columns."""
+    """Return a mask of the rows that have a value in every column."""
     names = column_names(values)
     is_array = names is None or isinstance(values, np.ndarray)
     columns = np.atleast_2d(values.T) if is_array else [values[k] for k in names or ()]

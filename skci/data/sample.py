@@ -30,9 +30,9 @@ KINDS = ("labels", "scores", "numbers", "items")
 class Vocabulary:
     """Mapping from integer codes to labels.
 
-    With two labels, the negative label comes first; None is a label that is not known
-    yet. Multilabel targets have the labels 0 and 1. If models may abstain, the last
-    code means no answer.
+    The negative label of two labels comes first. A label that is not known yet is None.
+    Multilabel targets have the labels 0 and 1. If models may abstain, the code after
+    the last label represents no answer.
     """
 
     labels: tuple[Any, ...] = (0, 1)
@@ -51,11 +51,11 @@ class Vocabulary:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """Classes of averages: the targets, or the labels of a single target."""
+        """Classes over which metrics average: targets, or labels of a single target."""
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
-        """Positive label to show in reports; None if the labels are 0 and 1."""
+        """Return the positive label for reports; None if the labels are 0 and 1."""
         label = self.labels[code]
         if self.labels == (0, 1) and label == 1:
             return None
@@ -99,11 +99,11 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a model, with their order computed once.
+    """Scores of a model, whose order is computed once and cached.
 
     Scores increase with the evidence for the positive class, or for each label. Their
-    shape is (n,) or (n, labels). Binned scores of a unit are replaced by the midpoint
-    of their range, so that units are counts of rows.
+    shape is (n,) or (n, labels). Binned scores are replaced by the midpoint of the
+    observed scores in a unit, so that identical rows can be counted.
     """
 
     values: Array
@@ -120,8 +120,8 @@ class Scores:
     ) -> Scores:
         """Concatenate the scores of several samples.
 
-        `unit` is the new index of each unit of the samples. Scores without bins have a
-        unit for each row.
+        `unit` is the new index of each unit of the samples. If scores have no bins,
+        units are not merged.
         """
         eps = max(part.eps for part in parts)
         if edges is None:
@@ -132,12 +132,12 @@ class Scores:
 
     @cached_property
     def columns(self) -> list[Scores]:
-        """Scores of each label, as separate objects."""
+        """Scores of each label as separate objects."""
         return [replace(self, values=column) for column in self.values.T]
 
     @cached_property
     def pooled(self) -> Scores:
-        """Scores of all labels in one column, row by row."""
+        """Scores of all labels in a single column, in the order of the rows."""
         return replace(self, values=self.values.ravel())
 
     @property
@@ -147,7 +147,7 @@ class Scores:
         return low, high
 
     def among(self, rows: Any) -> Scores:
-        """Scores of some of the rows."""
+        """Return the scores of some rows."""
         if rows is ...:
             return self
         ranges = None if self.ranges is None else self.ranges[:, rows]
@@ -155,7 +155,7 @@ class Scores:
 
     @cached_property
     def levels(self) -> Array:
-        """Level of each row: its score, or the index of the bin of the score."""
+        """Score of each row or, with bins, the index of the bin."""
         if self.edges is None:
             return self.values
         bins = np.searchsorted(self.edges, self.extremes[0], side="right")
@@ -163,9 +163,9 @@ class Scores:
 
     @cached_property
     def ranked(self) -> tuple[Array, Array]:
-        """Order of the rows by level, and dense rank of their levels in this order.
+        """Order that sorts the rows by score or bin, and the ranks in this order.
 
-        Ranks start at 0.
+        Ranks are dense and start at 0.
         """
         order = np.argsort(self.levels)
         levels = self.levels[order]
@@ -174,7 +174,7 @@ class Scores:
 
     @cached_property
     def mixed(self) -> Array:
-        """Mask of the levels, in ascending order, whose rows have different scores."""
+        """Mask of the bins, in ascending order, whose rows have different scores."""
         order, ranks = self.ranked
         n_levels = ranks[-1] + 1
         if self.edges is None:
@@ -185,7 +185,7 @@ class Scores:
 
 
 def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
-    """Smallest and largest scores of merged units."""
+    """Return the smallest and the largest score of each merged unit."""
     ranges = np.full((2, n_units), [[np.inf], [-np.inf]])
     np.minimum.at(ranges[0], unit, low)
     np.maximum.at(ranges[1], unit, high)
@@ -194,7 +194,7 @@ def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """Subgroup code of each unit, and names of each subgroup by column."""
+    """Subgroup code of each unit, and the names of each subgroup by column."""
 
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
@@ -207,14 +207,14 @@ class Subgroups:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Query code of each unit, which is a document, and names of the queries."""
+    """Query code of each document, and names of the queries."""
 
     codes: Array
     names: Array
 
     @classmethod
     def of(cls, names: Array, positions: Array) -> Queries:
-        """Queries that have rows."""
+        """Return the queries that have rows."""
         observed_codes, codes = np.unique(positions, return_inverse=True)
         return cls(codes.ravel(), names[observed_codes])
 
@@ -247,7 +247,7 @@ class Sample:
     """Data read from m units, with the sampling design.
 
     A unit is a distinct outcome if only labels are read or scores are binned, and a row
-    otherwise. Adding samples of the same models pools their rows.
+    otherwise. The sum of two samples contains the rows of both samples.
     """
 
     rows: Rows
@@ -277,14 +277,14 @@ class Sample:
     _computed: dict[Any, Array] = field(default_factory=dict, init=False)
 
     def once(self, key: Any, compute: Callable[[], Array]) -> Array:
-        """Return an array of the units that is computed once per key."""
+        """Return an array with the key, which is computed once and cached."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
-        """Sample of one model from a confusion matrix."""
+        """Return a sample of one model from a confusion matrix."""
         codes = np.indices(matrix.shape).reshape(2, -1).T
         vocabulary = Vocabulary(tuple(range(len(matrix))))
         rows = Rows(matrix.ravel())
@@ -298,24 +298,23 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of stored values: units, and occurrences of units in clusters."""
+        """Number of stored values, which measures memory use."""
         clusters = () if self.design.rows_are_units else self.design.number
         return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
-        """Column indices of the truth and of a model."""
+        """Return the column indices of the truth and of a model in `codes`."""
         n_targets = len(self.vocabulary.targets)
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
     def cell_map(
         self, kind: str, model: str, code: int = 1, target: int = 0
     ) -> CellMap:
-        """Map from labels to cells, shared by all measures.
+        """Return the map from labels to table cells, cached for all measures.
 
-        The kinds are "one-vs-rest" (the four cells of the label with a code against all
-        other labels), "correctness" (tp is right and fp is wrong), "pairs" (pairs of
-        true and predicted labels that occur) and "rejection" (tp is no answer and fp is
-        an answer).
+        The kinds are "one-vs-rest" (the label with `code` against all other labels),
+        "correctness" (tp is right and fp is wrong), "pairs" (observed pairs of a true
+        and a predicted label) and "rejection" (tp is no answer and fp is an answer).
         """
         key = kind, model, code, target
         if key not in self._maps:
@@ -331,7 +330,7 @@ class Sample:
         return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Cell of each unit, shared by all measures with the same map."""
+        """Return the table cell of each unit, cached for all measures."""
         if cell_map not in self._cells:
             truth, answer = cell_map.columns
             cells = cell_map(self.codes[:, truth], self.codes[:, answer])
@@ -341,14 +340,14 @@ class Sample:
         return self._cells[cell_map]
 
     def indicators(self, model: str) -> tuple[Array, Array]:
-        """Masks of the targets that are present and predicted, (m, targets)."""
+        """Return masks of the true and the predicted targets, (m, targets)."""
         n_targets = len(self.vocabulary.targets)
         answer = self.columns(model)[1]
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
     def with_truth(self, truth: Array) -> Self:
-        """Copy of the sample with other true labels, or numbers, of all targets."""
+        """Return a copy of the sample with another truth."""
         if self.numbers:
             return replace(self, truth=truth)
         predicted = self.codes[:, len(self.vocabulary.targets) :]
@@ -356,15 +355,15 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """Subgroups in the report as sets of codes; None means all units."""
+        """Subgroups in the report, each as a set of codes; None means all units."""
         if self.subgroups is None:
             return [None]
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """Codes of the reference of each subgroup: "rest" or "overall".
+        """Return the codes of the units with which each subgroup is compared.
 
-        "rest" refers to all units outside the subgroup, and "overall" to all units.
+        "rest" means all units outside the subgroup, and "overall" means all units.
         """
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
@@ -373,13 +372,13 @@ class Sample:
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Mask of the units in one of some subgroups; None means all units."""
+        """Return a mask of the units in some subgroups; None means all units."""
         if subgroups is None or self.subgroups is None:
             return np.ones(len(self.rows.weights), dtype=bool)
         return np.isin(self.subgroups.codes, list(subgroups))
 
     def occurs(self, *models: str) -> Array:
-        """Mask of the labels that occur in the truth or the predictions of some models.
+        """Return a mask of the labels that occur in the truth or in some predictions.
 
         All subgroups are used, so that averages have the same classes in each subgroup.
         """
@@ -394,10 +393,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur, and of at least two labels.
+        """Codes of the labels that occur, with at least two labels.
 
-        Labels that do not occur are known from options or a confusion matrix. They do
-        not change the counts of tables.
+        Labels that do not occur come from options or a confusion matrix, and do not
+        change the counts of tables.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -413,7 +412,7 @@ class Sample:
         return self._united([self, other], vocabulary, self.score_edges)
 
     def binned(self, edges: Array) -> Sample:
-        """Return the sample of distinct outcomes with binned scores."""
+        """Return a sample of distinct outcomes with binned scores."""
         if not self.scores or np.array_equal(self.score_edges, edges):
             return self
         if self.score_edges is not None:
@@ -428,9 +427,9 @@ class Sample:
     def _united(
         self, samples: Sequence[Sample], vocabulary: Vocabulary, edges: Array | None
     ) -> Sample:
-        """Merge samples, and units with equal labels, bins and subgroup.
+        """Add samples, and merge units with equal labels, score bins and subgroup.
 
-        Units remain rows if there are numbers, items, or scores without bins.
+        Units are not merged if there are numbers, items, or scores without bins.
         """
 
         def stacked(kind: str) -> dict[str, Array]:
@@ -480,7 +479,7 @@ class Sample:
         return next((scores.edges for scores in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:
-        """Check that a sample can be added, and return the joint vocabulary."""
+        """Check that another sample can be added, and return the joint vocabulary."""
         error_prefix, both = "batches must", (self, other)
         for data, has in (
             ("moments", {type(sample) is Sample for sample in both}),
@@ -544,7 +543,7 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models with each of `KINDS` of data, without proxies."""
+        """Names of the models with each kind of predictions, without proxies."""
         kinds = {}
         columns = self.labelled, self.scores, self.numbers, self.items
         for kind, models in zip(KINDS, columns, strict=True):
@@ -570,7 +569,7 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 def distinct_units(
     codes: Array, subgroups: Subgroups | None, by_rows: bool
 ) -> tuple[Array, Subgroups | None, Array]:
-    """Merge units with equal codes and subgroup, unless units are rows.
+    """Merge units with identical codes and subgroup, unless units are rows.
 
     Returns the codes and subgroups of the merged units, and the new index of each unit.
     """
@@ -630,9 +629,9 @@ def _cell_map(
     abstains: bool,
     code: int = 1,
 ) -> CellMap:
-    """Map from the codes of a true label and an answer to a cell.
+    """Create the map from the codes of a true and a predicted label to a table cell.
 
-    Labels that occur are numbered 0, 1, ...; other labels have the number -1.
+    `observed_codes` are the codes of the labels that occur.
     """
     codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)

@@ -48,10 +48,10 @@ _RANGE = ("lowest", "highest")
 
 @dataclass(eq=False)
 class SampleSum:
-    """Sum of samples, stored in a few parts.
+    """Sum of samples, stored as a list of partial sums.
 
-    Samples are merged with parts of similar size, so that stored rows are not copied
-    for every new sample. Threads may add samples at the same time.
+    A new sample is only added to partial sums of similar size, so that stored rows are
+    not copied for every new sample. Threads may add samples at the same time.
     """
 
     parts: list[Sample] = field(default_factory=list)
@@ -59,9 +59,10 @@ class SampleSum:
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def add(self, sample: Sample) -> None:
-        """Add a sample, if it is compatible with the samples before.
+        """Add a sample.
 
-        An incompatible sample raises an error and is not added.
+        A sample that does not match the earlier samples raises an error and is not
+        added.
         """
         with self._lock:
             parts = [*self.parts, sample]
@@ -76,7 +77,7 @@ class SampleSum:
             self.parts = parts
 
     def total(self) -> Sample:
-        """Return the sample of all rows; at least one sample must have been added."""
+        """Return the sum of all samples; at least one sample must have been added."""
         with self._lock:
             total, *remaining = reversed(self.parts)
             for sample in remaining:
@@ -90,13 +91,13 @@ class SampleSum:
         return sum(sample.rows.n_samples for sample in self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the sum without its lock."""
+        """Pickle or copy the sum without its lock."""
         return SampleSum, (self.parts, self.several)
 
 
 @contextmanager
 def replacing(path: Any) -> Iterator[Path]:
-    """Yield the name of a file to write, which then replaces `path`.
+    """Yield the path of a temporary file, which replaces `path` after it is written.
 
     If writing fails, `path` is unchanged. Special files, such as pipes, are written
     directly.
@@ -120,7 +121,7 @@ def replacing(path: Any) -> Iterator[Path]:
 
 
 def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
-    """Write a sample and all of `OPTIONS` to a file, ``.npz`` or ``.json``."""
+    """Write a sample and its options to a ``.npz`` or ``.json`` file."""
     path, is_json = _as_path(path)
     has_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
     if len(sample.truth) and (sample.scores or not has_numbers):
@@ -145,10 +146,7 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 
 
 def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
-    """Read a sample and its options from a file written by `write_sample`.
-
-    The content is checked.
-    """
+    """Read and check a sample and its options from a file by `write_sample`."""
     path, is_json = _as_path(path)
     error_prefix = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
@@ -178,7 +176,7 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
 
 
 def _as_path(path: Any) -> tuple[Path, bool]:
-    """Check the name of a file, and return whether it is a JSON file."""
+    """Check the name of a file, and return whether the file is JSON."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
     path = Path(path)
@@ -188,9 +186,9 @@ def _as_path(path: Any) -> tuple[Path, bool]:
 
 
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
-    """Read a header and the arrays that it names; other arrays are not unpacked.
+    """Read the header of a file and the arrays that the header names.
 
-    Arrays that are far larger than the file are not unpacked either.
+    Arrays that are far larger than the file raise an error.
     """
     with path.open("rb") as file:
         if not is_zipfile(file):
@@ -213,7 +211,7 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
 
 
 def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
-    """Header of a sample, as JSON content, and its arrays."""
+    """Return the header of a sample, as a JSON value, and its arrays."""
     vocabulary, rows, design = sample.vocabulary, sample.rows, sample.design
     scores, edges = [*sample.scores.values()], sample.score_edges
     keys = getattr(design, "keys", None)
@@ -281,7 +279,7 @@ def _plain_name(name: Any) -> Any:
 
 
 class _Arrays(dict[str, Array]):
-    """Arrays of a file by name, each checked when it is read."""
+    """Arrays of a file by name; calling the mapping checks one array."""
 
     def __call__(
         self,
@@ -290,9 +288,9 @@ class _Arrays(dict[str, Array]):
         shape: tuple[int | None, ...],
         is_valid: Callable[[Array], Any] = np.isfinite,
     ) -> Array:
-        """Read an array of some dtype kinds and shape, with valid values.
+        """Return an array, and check its kind of dtype, its shape and its values.
 
-        None in the shape accepts any length.
+        None in the shape allows any length.
         """
         array = self[name]
         pairs = zip(shape, array.shape, strict=False)
@@ -305,7 +303,7 @@ class _Arrays(dict[str, Array]):
 
 
 def _below(end: int) -> Callable[[Array], Array]:
-    """Return a check that numbers are at least 0 and below `end`."""
+    """Return a function that checks that numbers are at least 0 and below `end`."""
     return lambda x: (x >= 0) & (x < end)
 
 
@@ -314,14 +312,14 @@ def _are_counts(x: Array) -> Array:
 
 
 def _distinct(names: Any, kind: str, minimum: int = 1) -> list[Any]:
-    """Return names, and check that they are distinct."""
+    """Check that names are distinct, and return a list."""
     if isinstance(names, str) or len(set(names)) < max(len(names), minimum):
         raise ValueError(f"{kind} are not distinct names")
     return list(names)
 
 
 def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
-    """Build a sample from a header and arrays, and check it."""
+    """Create a sample from a header and arrays, and check the sample."""
     rows = _rows(header, column)
     vocabulary, n_units = _vocabulary(header), len(rows)
     labelled, scored, predicted = (
@@ -373,7 +371,7 @@ def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
-    """Read the labels and targets of a sample; one of two labels may be unknown."""
+    """Read the labels and targets; at most one of two labels may be unknown."""
     labels, targets = header["labels"], header["targets"]
     known_labels = [label for label in labels if label is not None]
     _distinct(known_labels, "labels")
@@ -386,11 +384,11 @@ def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
 
 
 def _rows(header: Mapping[str, Any], column: _Arrays) -> Rows:
-    """Read the weights of the units, and check them.
+    """Read the weights of the units, and check sums of powers of weights.
 
-    By the Cauchy-Schwarz inequality, a sum of powers of weights is at most the root of
-    the product of the sums of the next lower and the next higher powers. A sum of
-    powers is also at most the sum of the next lower powers times the sum of weights.
+    By the Cauchy-Schwarz inequality, the sum of the k-th powers is at most the root of
+    the product of the sums of the powers k - 1 and k + 1. It is also at most the
+    product of the sum of the powers k - 1 and the sum of the weights.
     """
     weights = column("weights", "iuf", (None,), lambda x: x > 0)
     n_units, powers, numbers = len(weights), None, None
@@ -423,7 +421,7 @@ def _names_of_clusters(header: Mapping[str, Any]) -> Array:
 def _design(
     header: Mapping[str, Any], column: _Arrays, rows: Rows
 ) -> IndependentRows | Clusters:
-    """Read the design of the units: clusters, or independent rows."""
+    """Read the design: clusters or independent rows."""
     if header["clusters"] is None:
         return IndependentRows(rows.n_samples)
     keys = _names_of_clusters(header)
@@ -444,7 +442,7 @@ def _design(
 def _scores(
     column: _Arrays, name: str, n_units: int, n_classes: int, eps: float
 ) -> Scores:
-    """Read the scores of a model, or the ranges of its binned scores."""
+    """Read the scores of a model, or the observed ranges of binned scores."""
     if "score_edges" not in column:
         shape = (n_units,) if column[name].ndim == 1 else (n_units, n_classes)
         return Scores(column(name, "f", shape), eps=eps)
@@ -460,7 +458,7 @@ def _scores(
 
 
 def _moments(header: Mapping[str, Any], column: _Arrays) -> MomentSample:
-    """Build a sample of moments from a header and arrays, and check it."""
+    """Create a sample of moments from a header and arrays, and check the sample."""
     monomials = [
         tuple(
             Variable(str(name), str(model), int(k)) for name, model, k in column_names

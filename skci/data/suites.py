@@ -58,7 +58,7 @@ _ABOVE = MeasureProperties("share_above", blurs=False)
 
 @dataclass(frozen=True, eq=False)
 class _Tasks(IndependentRows):
-    """Runs of each model, in which the tasks are strata."""
+    """Design for independent runs, with the tasks of each model as strata."""
 
     n_models: int = 1
 
@@ -106,7 +106,7 @@ class Suite:
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Any]) -> Suite:
-        """Read columns with a row for each run of a task."""
+        """Read a long table with one row per run of a model on a task."""
         scores = as_numbers(columns["scores"], "scores", missing=True)
         names, codes = names_in(columns, "model", "task", "run")
         if "run" in codes:
@@ -120,7 +120,7 @@ class Suite:
     def _of_long(
         cls, models: list[str], tasks: Array, scores: Array, model: Array, task: Array
     ) -> Suite:
-        """Sort the scores that are not missing.
+        """Sort scores by model and task, without missing scores.
 
         Each task of a model must have at least two scores.
         """
@@ -141,7 +141,7 @@ class Suite:
 
     @cached_property
     def rows(self) -> Rows:
-        """Runs, with equal total weights of tasks."""
+        """Rows, one per score, with weights that give all tasks equal total weight."""
         cells = self._cell
         sizes = np.bincount(cells)
         weights = None if len(np.unique(sizes)) == 1 else 1 / sizes[cells]
@@ -149,17 +149,17 @@ class Suite:
 
     @property
     def design(self) -> IndependentRows:
-        """Design with the tasks of each model as strata."""
+        """Design for independent runs, with the tasks of each model as strata."""
         n_models = len(self.models)
         return _Tasks(len(self.scores), strata=self._cell, n_models=n_models)
 
     @property
     def _cell(self) -> Array:
-        """Index of the model and task of each score."""
+        """Index of the combination of model and task of each score."""
         return self.model * (self.task.max() + 1) + self.task
 
     def _of(self, model: str) -> Array:
-        """Indices of the scores of a model."""
+        """Return the indices of the scores of a model."""
         return np.flatnonzero(self.model == self.models.index(model))
 
     def _of_rows(
@@ -170,7 +170,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Parameter with a value and influence values, which depends on some rows."""
+        """Return a parameter of some rows from its value and its influence values."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}
@@ -179,7 +179,7 @@ class Suite:
         )
 
     def aggregate(self, model: str, metric: str, target: float) -> TableParameter:
-        """Aggregate of the scores of a model."""
+        """Return the aggregate score of a model, such as the interquartile mean."""
         rows = self._of(model)
         scores, weights = self.scores[rows], self.rows.counts[rows]
         weights = weights / weights.sum()
@@ -194,7 +194,11 @@ class Suite:
         return self._of_rows(key, _TRAITS[metric], rows, value, influence)
 
     def improvements(self, control: str | None) -> list[TableParameter]:
-        """Probabilities of improvement, for all pairs of models or over a control."""
+        """Return the probabilities of improvement for pairs of models.
+
+        By default, all pairs are compared. With a control, each model is compared with
+        the control.
+        """
         if len(self.models) < 2:
             raise ValueError(
                 "a probability of improvement needs at least two models, got "
@@ -227,14 +231,14 @@ class Suite:
         return parameters
 
     def thresholds(self, thresholds: Any) -> list[float]:
-        """Check the thresholds of a profile, by default quantiles of all scores."""
+        """Return the thresholds of a profile, by default quantiles of all scores."""
         if thresholds is not None:
             return check_thresholds(thresholds).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)
         return [*dict.fromkeys(float(f"{level:.3g}") for level in levels)]
 
     def profile(self, thresholds: Sequence[float]) -> list[TableParameter]:
-        """Proportion of runs above each threshold, for each model."""
+        """Return the proportion of runs above each threshold, for each model."""
         functional = Mean(np.array([0.0, 1.0]), 1.0)
         parameters = []
         for model, threshold in product(self.models, thresholds):

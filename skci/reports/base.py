@@ -60,7 +60,7 @@ _AGREEMENT = (
 
 
 class Report(TabularReport[MetricEstimate]):
-    """Labelled estimates with joint intervals, from a joint estimate."""
+    """Estimates with labels and joint confidence intervals."""
 
     _null: float | None = None
     """Null value of the tests of contrasts; None in other reports."""
@@ -135,7 +135,7 @@ class Report(TabularReport[MetricEstimate]):
         return {"standard_error": self._joint.standard_errors.tolist()}
 
     def _hidden(self) -> dict[str, list[Any]]:
-        """Values by column that tables omit."""
+        """Columns that :meth:`to_frame` returns but printed tables omit."""
         joint, hidden = self._joint, dict[str, list[Any]]()
         if not joint.source.is_simple:
             hidden["design_effect"] = joint.source.design_effects.tolist()
@@ -158,9 +158,9 @@ class Report(TabularReport[MetricEstimate]):
         return [*map(" ".join, zip(*columns, strict=True))]
 
     def _added_columns(self) -> tuple[list[Column], list[Column]]:
-        """Additional columns to the left and to the right of the estimates.
+        """Return additional columns to the left and to the right of the estimates.
 
-        A wide table has the columns to the left once for all metrics.
+        In a wide table, the columns on the left are not repeated for each metric.
         """
         return [], []
 
@@ -188,7 +188,7 @@ class Report(TabularReport[MetricEstimate]):
         return Grid(title, rows, cells, marked)
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        """Positions of the models that may be the best, and a description."""
+        """Return the positions of the models that may be the best, and a caption."""
         return [], ""
 
     def to_html(
@@ -270,11 +270,14 @@ class Report(TabularReport[MetricEstimate]):
         return f"How large {verb} the {metrics} of {join_or_count(names, header)}?"
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        """Sections of the HTML page by heading, without headings that are replaced."""
+        """Return the sections of the HTML page by heading.
+
+        Headings in `without` belong to sections that the user replaces.
+        """
         return {"Estimates": self._part()}
 
     def _part(self) -> Part:
-        """Section of the HTML page with the report itself."""
+        """Return the section of the HTML page that shows this report."""
         return Part(self)
 
     def plot(self, **kwargs: Any) -> Any:
@@ -313,7 +316,10 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
-        """Display a band for each metric over `positions`, or as `options` specify."""
+        """Display curves with confidence bands over horizontal `positions`.
+
+        Without `positions`, `options` contain the points of the curves.
+        """
         if len(positions):
             points = np.stack([positions, self._joint.estimates], axis=1)
             options |= {"points": points, "unit_square": False}
@@ -326,10 +332,11 @@ class Report(TabularReport[MetricEstimate]):
         return ConfidenceBandDisplay(**drawing | options)
 
     def _leaders(self, metrics: Sequence[str]) -> list[str]:
-        """Models whose mean over the curve may be the best, the best estimate first.
+        """Return the models whose mean over the curve may be the best.
 
-        If all intervals cover, the mean of the better limits of the best model is at
-        least as good as the mean of the worse limits of any other model.
+        A model is excluded if the mean of its upper limits is below the mean of the
+        lower limits of another model. For losses, signs are reversed. The model with
+        the best estimate comes first.
         """
         numbers = np.column_stack([self._joint.estimates, self._limits()])
         models, gains = self._models, dict[str, list[Array]]()
@@ -345,16 +352,16 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _models(self) -> list[str]:
-        """Model of each estimate; empty if the only model has no name."""
+        """Model of each estimate; an empty name if a single model has no name."""
         return self._labels.get("model", [""] * len(self))
 
     @property
     def _known_models(self) -> Sequence[str]:
-        """Models in the order of their colours, including models not selected."""
+        """All models in the order of their colours, including unselected models."""
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments shared by displays of intervals and of bands."""
+        """Return the arguments shared by interval displays and band displays."""
         joint, keys = self._joint, self._keys
         individual = None if joint.is_individual else joint.individual.intervals
         return {
@@ -415,7 +422,7 @@ class Report(TabularReport[MetricEstimate]):
         return ", ".join(filter(None, [*parts, agreement]))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
-        """Return a copy with another joint estimate, without cached properties."""
+        """Return a copy of the report with another joint estimate."""
         report, kind = copy(self), type(self)
         for name in vars(self):
             if isinstance(getattr(kind, name, None), cached_property):
@@ -424,7 +431,7 @@ class Report(TabularReport[MetricEstimate]):
         return report
 
     def _select(self, names_by_column: Mapping[str, Any]) -> JointEstimate:
-        """Select estimates by their names in some columns; None selects all names."""
+        """Select estimates by the names in label columns; None selects all names."""
         labels = [key.labels for key in self._keys]
         positions = list(range(len(self)))
         for column, names in names_by_column.items():
@@ -446,8 +453,8 @@ class Report(TabularReport[MetricEstimate]):
     def half_widths(self) -> Array:
         """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
 
-        Most intervals, except intervals by method "delta", are not symmetric about the
-        estimate. For such intervals, "estimate ± half width" has the width of the
+        Intervals by method "delta" are symmetric about the estimate. Most other
+        intervals are not symmetric: "estimate ± half width" then has the width of the
         interval, but different limits.
         """
         return read_only(np.ptp(self._limits(), axis=1) / 2)
@@ -542,7 +549,7 @@ class Report(TabularReport[MetricEstimate]):
         return self._with(self._joint.individual)
 
     def styled(self, style: str = "pm") -> Self:
-        """Return the report with intervals in another style of display.
+        """Return the report with intervals printed in another style.
 
         Parameters
         ----------
@@ -648,13 +655,13 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _subjects(self) -> list[str]:
-        """Names of the models, or of the comparisons."""
+        """Names of the models, or of the pairwise comparisons."""
         return [*dict.fromkeys(key.name for key in self._keys)]
 
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pairs of a requirement and an estimate to which it applies."""
+        """Pair each requirement with all estimates to which it applies."""
         keys, metrics = self._keys, self.metrics
         for requirement in required:
             if not any(map(requirement.applies_to, keys)):
@@ -668,7 +675,7 @@ class Report(TabularReport[MetricEstimate]):
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Labels of all keys by column."""
+    """Return the values of each label column over all keys."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
@@ -679,11 +686,11 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 def _widening_by_bounds(
     joint: JointEstimate, extended: Mapping[int, TableParameter]
 ) -> float:
-    """Largest ratio of the width of a score interval to the width of "hall".
+    """Compare the widths of two intervals for bounded means, as the largest ratio.
 
-    Score intervals for bounded means allow for values at the bounds that no row has:
-    `extended` contains these means by position, with method "hall". Both widths use the
-    same critical value.
+    The first interval is a score interval, which allows for unobserved values at the
+    bounds. The second has the same critical value and method "hall"; its parameters are
+    in `extended`, by position.
     """
     if not isinstance(joint.source, RowEstimates):
         return 1.0

@@ -61,9 +61,10 @@ def sentences(
     none: str,
     margin: float = np.nan,
 ) -> list[str]:
-    """Write sentences on the findings of a panel, or the sentence `none`.
+    """Write a sentence for each finding, or the sentence `none` without findings.
 
-    Each finding has a name, a predicate, such as "is worse than {}", and another name.
+    A finding consists of a name, a predicate such as "is worse than {}", and the name
+    of the other model.
     """
     objects: dict[tuple[str, str], list[str]] = {}
     for name, predicate, other in findings:
@@ -155,7 +156,7 @@ class ReportWithContrasts(Report):
     def _named_contrasts(
         self, named: Mapping[Any, Any]
     ) -> tuple[list[ParameterLabels], Array]:
-        """Keys and coefficients of contrasts between models or labels."""
+        """Return the keys and the coefficients of contrasts given as mappings."""
         panels: dict[Any, dict[Any, int]] = {}
         for k, key in enumerate(self._keys):
             panels.setdefault((key.metric, key.subgroup), {})[key.name] = k
@@ -193,7 +194,7 @@ class ReportWithContrasts(Report):
         return keys, np.array(rows)
 
     def _position(self, label: Any) -> int:
-        """Position of an estimate by its label; the KeyError describes labels."""
+        """Return the position of the estimate with this label."""
         return super().__getitem__(label)._position
 
     @property
@@ -236,7 +237,7 @@ class ContrastReport(ReportWithContrasts):
 
     @cached_property
     def _margins(self) -> Array:
-        """Margin of each difference, NaN without a margin, shape (C,)."""
+        """Equivalence margin of each difference; NaN without a margin, shape (C,)."""
         titles = [key.title for key in self._keys]
         return np.array([self._margin.get(title, np.nan) for title in titles])
 
@@ -287,7 +288,10 @@ class ContrastReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pairs of a requirement and its estimate, perhaps a reversed difference."""
+        """Pair each requirement with the difference to which it applies.
+
+        A requirement on "B - A" is evaluated on the reversed difference of "A - B".
+        """
         keys = self._keys
         applies = Requirement.applies_to
         reverse = [x for x in required if any(applies(x, key.reverse) for key in keys)]
@@ -400,7 +404,10 @@ class ContrastReport(ReportWithContrasts):
         )
 
     def _shown(self, claim: str | None) -> float | TargetRegion:
-        """Value that intervals must exclude, or region that shows the claim."""
+        """Return the null value that intervals must exclude to show a difference.
+
+        For a claim with a margin, return the region that must cover the interval.
+        """
         if claim is None:
             return self._null
         if not self._margin:
@@ -486,19 +493,19 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """Names that each difference or ratio compares."""
+        """Names of the first and the second model or subgroup of each comparison."""
         return list(zip(self._labels["first"], self._labels["second"], strict=True))
 
     @property
     def _panels(self) -> list[str]:
-        """Metric and subgroup of each comparison; for gaps also the model."""
+        """Metric and subgroup of each comparison; for gaps, also the model."""
         return [
             " of ".join(filter(None, [key.panel, key.labels.get("model")]))
             for key in self._keys
         ]
 
     def _differ(self) -> Array:
-        """Mask of the contrasts that differ significantly from the null, shape (C,)."""
+        """Return a mask of the contrasts that differ significantly from the null."""
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
         warn_of_intervals(self._joint)
@@ -506,9 +513,10 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _strongest(self) -> list[tuple[bool, str]]:
-        """Strongest relation that each interval shows, and whether the first is better.
+        """Strongest conclusion from each interval, such as (True, "better").
 
-        Relations are "open" or the names in `_PREDICATES`, with the better name first.
+        The boolean is whether the conclusion is about the first model or subgroup, as
+        in "first is better than second". The text is a key of `_PREDICATES`, or "open".
         """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
         limits = signs[:, np.newaxis] * (self._limits() - self._null)
@@ -528,7 +536,7 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _verdicts(self) -> list[str]:
-        """Verdict on each contrast; see `VERDICT_COLOURS`."""
+        """Conclusion from each interval, as a key of `VERDICT_COLOURS`."""
         if "contrast" in self._labels:
             low, high = self._limits().T
             sides = ["above 0", "below 0"]
@@ -567,11 +575,11 @@ class ContrastReport(ReportWithContrasts):
         return Part(self, self.findings(), is_other or bool(self._margin))
 
     def _separated(self) -> Separated:
-        """Findings of differences or ratios between models or subgroups.
+        """Return the findings on differences or ratios, by metric and subgroup.
 
-        With a margin, the subject of a finding is the better of the two compared names.
-        Without a margin, the subject is the worse name or, in a comparison with a
-        reference, the subgroup.
+        With a margin, sentences start with the better of the two compared names.
+        Without a margin, they start with the worse name or, in comparisons with a
+        reference, with the subgroup.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []

@@ -80,7 +80,7 @@ class ClassificationReport(Report):
 
 
 def _column(metric: str) -> str:
-    """Column of a metric; accuracy is in the last column."""
+    """Return the column of a metric in scikit-learn's classification report."""
     return metric if metric in COLUMNS else "f1-score"
 
 
@@ -234,7 +234,7 @@ Point = tuple[str, str]
 
 
 def _point_of(key: ParameterLabels) -> Point:
-    """Names of the model and the threshold of an estimate."""
+    """Return the name of the model and the threshold of an estimate."""
     return (key.model, key.level("subgroup")) if key.subgroup else ("", key.model)
 
 
@@ -306,7 +306,7 @@ class ThresholdReport(JointReport):
         self._thresholds = thresholds  # by names of the model and the threshold
 
     def __str__(self) -> str:
-        """Table with one row per point if there are several curves."""
+        """Return a text table; several curves share one row per threshold."""
         if self._is_curve and len({*self._models}) > 1:
             return self._wide_grid(bold=False).to_text()
         return super().__str__()
@@ -323,11 +323,11 @@ class ThresholdReport(JointReport):
 
     @property
     def _points(self) -> list[Point]:
-        """Names of the model and the threshold of each estimate."""
+        """Name of the model and threshold of each estimate."""
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Thresholds of points; a dict by model if models have names."""
+        """Return the thresholds of points; a dict by model if models have names."""
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
             by_model[point[0]].append(self._thresholds[point])
@@ -335,7 +335,10 @@ class ThresholdReport(JointReport):
         return thresholds.get("", thresholds)
 
     def _ranges(self, model: str, shown: Array) -> str:
-        """Text that lists thresholds of a model, with neighbours as ranges."""
+        """Describe thresholds as text, such as "thresholds 0.1 and 0.3 to 0.5".
+
+        Three or more neighbouring thresholds of the model form a range.
+        """
         values = (t for (name, _), t in self._thresholds.items() if name == model)
         thresholds = sorted(values)
         positions = np.searchsorted(thresholds, np.sort(shown))
@@ -354,7 +357,10 @@ class ThresholdReport(JointReport):
         return estimate
 
     def _display(self, **options: Any) -> Any:
-        """Display of a curve, of metrics over thresholds, or of a single threshold."""
+        """Display metrics over thresholds, or one metric over another metric.
+
+        With a single threshold, display intervals without a curve.
+        """
         if not self._is_curve or len(self.metrics) < 2:
             thresholds = np.array([self._thresholds[point] for point in self._points])
             if len(np.unique(thresholds)) < 2:
@@ -384,7 +390,7 @@ class ThresholdReport(JointReport):
         )
 
     def _part(self) -> Part:
-        """Section of the HTML page; curves of models are compared by their means."""
+        """Return the section of the HTML page, with a finding on the best curve."""
         models = list(dict.fromkeys(self._models))
         if not self._is_curve or len(models) < 2:
             return super()._part()
@@ -523,7 +529,7 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def _defaults(self) -> list[str]:
-        """Default strategies with which models are compared."""
+        """Default strategies, such as "treat all", with which models are compared."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _display(self, **options: Any) -> Any:
@@ -572,13 +578,13 @@ class ThresholdRequirementReport(RequirementReport):
 
     @property
     def _shown(self) -> list[Point]:
-        """Points that are shown to meet all requirements."""
+        """Models and thresholds that are shown to meet all requirements."""
         points = [_point_of(estimate._parameter.key) for estimate in self.estimates]
         return self._met(points)
 
     @property
     def _requirement_texts(self) -> list[str]:
-        """Distinct requirements as text."""
+        """Requirements as text, such as "recall >= 0.9", without duplicates."""
         pairs = zip(self.names["metric"], self.requirements, strict=True)
         texts = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
         return list(dict.fromkeys(texts))

@@ -83,10 +83,11 @@ class Requirement(NamedTuple):
 class RequirementReport(TabularReport[Verdict]):
     """Verdicts on requirements: shown, refuted or open.
 
-    At the confidence level, all verdicts on models are simultaneously right, and so are
-    all verdicts on differences; with individual intervals, each verdict is right on its
-    own. The report has no truth value; ``verdict`` is true if all verdicts are "shown".
-    Returned by :meth:`JointReport.requirements`.
+    Returned by :meth:`JointReport.requirements`. With joint intervals, all verdicts on
+    models are simultaneously right at the confidence level. All verdicts on differences
+    are also simultaneously right. With individual intervals, the confidence level
+    applies to each verdict separately. ``bool(report)`` raises an error; use
+    ``verdict``, which is true if all verdicts are "shown".
 
     Parameters
     ----------
@@ -138,25 +139,28 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def met_by(self) -> list[str]:
-        """Models, or comparisons, shown to meet all requirements."""
+        """Models, or comparisons, that are shown to meet all requirements."""
         return self._met(self.subjects)
 
     def _met(self, subjects: Sequence[Any]) -> list[Any]:
-        """Subjects that are shown to meet all requirements."""
+        """Return the `subjects` for which all requirements are shown.
+
+        There is one subject for each verdict.
+        """
         unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict on all requirements together: the worst verdict.
+        """Worst of the verdicts, which applies to all requirements together.
 
-        The result is "refuted" if any verdict is "refuted", else "open" if any verdict
-        is "open", else "shown". The p-value is the largest p-value with this verdict.
+        "refuted" is worse than "open", and "open" is worse than "shown". The p-value is
+        the largest p-value of the verdicts that are equal to the result.
         """
         return max(self.verdicts, key=lambda word: (_VERDICTS.index(word), word.pvalue))
 
     def _part(self) -> Part:
-        """Section of the HTML page with the verdicts."""
+        """Return the section of the HTML page that shows the verdicts."""
         verdict = f"{self._title()}: {self.verdict}."
         return Part(self, [verdict, *self.unmet])
 
@@ -166,7 +170,7 @@ class RequirementReport(TabularReport[Verdict]):
         return self._sentences("open", "refuted")
 
     def _sentences(self, *verdicts: str) -> Findings:
-        """Sentences on the requirements with some verdicts."""
+        """Write a sentence on each requirement that has one of these verdicts."""
         sentences = []
         for required, verdict, estimate in zip(
             self._required, self.verdicts, self.estimates, strict=True
@@ -184,7 +188,7 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
-        """Names of the rows, with the requirement if a name has several."""
+        """Label columns of the rows; requirements distinguish duplicate labels."""
         names = [*zip(*self.names.values(), strict=True)]
         repeated = len({*names}) < len(names)
         return {**self.names, "requirement": self._required} if repeated else self.names
@@ -217,7 +221,7 @@ class RequirementReport(TabularReport[Verdict]):
 def check_requirements(
     requirements: Any, metrics: Sequence[str] = ()
 ) -> list[tuple[str, Any]]:
-    """Check the form of requirements; return pairs of a subject and a condition."""
+    """Check the form of requirements, and return (subject, condition) pairs."""
     required: list[Any] = []
     if isinstance(requirements, Mapping):
         required = [*requirements.items()]
@@ -243,7 +247,11 @@ def check_requirements(
 def check_directions(
     required: Sequence[Requirement], traits: Mapping[str, MeasureProperties]
 ) -> None:
-    """Check that comparisons require a better left side, or the opposite as well."""
+    """Check that each compared pair of models has a requirement on the better side.
+
+    For example, "new accuracy <= old" alone raises an error, because a worse model
+    meets it.
+    """
     signs = {(x.name, x.metric, x.sign) for x in required}
     for name, metric, sign, value, sides in required:
         trait = traits[metric]
@@ -265,7 +273,7 @@ def check_directions(
 def read_requirements(
     requirements: Any, metrics: list[str], names: list[str]
 ) -> list[Requirement]:
-    """Parse and check requirements for a report with these metrics and names."""
+    """Parse requirements, and check them against the metrics and names of a report."""
     parsed = []
     for subject, requirement in check_requirements(requirements, metrics):
         for metric in sorted(metrics, key=len, reverse=True):
@@ -281,7 +289,7 @@ def read_requirements(
 
 
 def _shifted(requirement: Requirement, names: list[str]) -> Requirement:
-    """Move a shift without a space, as in "new >= old-0.02", from name to value."""
+    """Parse a number that follows a name without a space, as in "new >= old-0.02"."""
     match = _UNSPACED.fullmatch(requirement.name)
     if match and requirement.sides and not requirement.pair(names):
         value = requirement.value + float(match[2].replace(" ", ""))
@@ -294,7 +302,7 @@ def _shifted(requirement: Requirement, names: list[str]) -> Requirement:
 
 
 def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyError:
-    """Make the error for a requirement with an unknown metric, model or comparison."""
+    """Return the error for an unknown metric, model or comparison in a requirement."""
     pairs = [f"{name} {metric}" for name in names for metric in metrics]
     matches = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
     endings = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
@@ -324,7 +332,7 @@ def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[Any, ...]
 
 
 def _other_and_number(right: str) -> tuple[str, float]:
-    """Model and number on the right of a requirement, such as "old - 0.02"."""
+    """Split the right side of a requirement, such as "old - 0.02", at the number."""
     try:
         return "", float(right)
     except ValueError:
@@ -333,9 +341,10 @@ def _other_and_number(right: str) -> tuple[str, float]:
 
 
 def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
-    """Subject of a requirement: "new - old f1" for the sides "f1: new" and "old".
+    """Return the subject of a requirement, such as "new - old f1" for "f1: new >= old".
 
-    The metric may come first, before a colon, or last on either side.
+    `sides` are the texts on the left and the right of the comparison sign. The metric
+    may come first, before a colon, or last on either side.
     """
     for metric in sorted(metrics, key=len, reverse=True):
         names = [
@@ -348,7 +357,10 @@ def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
 
 
 def split_comparison(text: str) -> tuple[str, str, str] | None:
-    """Split a comparison such as "recall >= 0.9" at its sign; None without a sign."""
+    """Split a text such as "recall >= 0.9" at its comparison sign.
+
+    Returns None if the text has no comparison sign.
+    """
     match = _COMPARISON.fullmatch(text)
     return (match[1], match[2], match[3]) if match else None
 
@@ -421,12 +433,13 @@ class RankInterval(NamedTuple):
 class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     """Models that may be the best on a metric.
 
-    Multiple comparisons with the best [1]_, [2]_: at the confidence level, `models`
-    contains the best model, and simultaneously every interval covers its model minus
-    the best of the other models, on all `n_metrics` metrics. There are fewer
-    comparisons than pairwise differences, so `models` may exclude a model that no
-    pairwise difference shows to be worse. Returned by :meth:`JointReport.best`. Rows
-    are sorted by the estimate, the best model first.
+    The report contains multiple comparisons with the best [1]_, [2]_: an interval for
+    each model minus the best of the other models. At the confidence level, all
+    intervals cover simultaneously and `models` contains the best model, on all
+    `n_metrics` metrics. There are fewer comparisons than pairwise differences. `models`
+    may therefore exclude a model that no pairwise difference shows to be worse.
+    Returned by :meth:`JointReport.best`. Rows are sorted by the estimate, the best
+    model first.
 
     Parameters
     ----------
@@ -488,12 +501,12 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def models(self) -> list[str]:
-        """Models that may be the best, by their names joined over columns."""
+        """Names of the models that may be the best."""
         return list(itertools.compress(self._rows, self.may_be_best))
 
     @property
     def _rows(self) -> list[str]:
-        """Names of the compared models, joined over columns."""
+        """Names of the compared models."""
         return list(map(", ".join, zip(*self.names.values(), strict=True)))
 
     def _entry(self, position: int) -> ComparisonWithBest:
@@ -508,13 +521,13 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
     def _finding(self, panel: str) -> str:
-        """Sentence on the best models and the models shown to be worse."""
+        """Write a sentence on the models that may be best and on the worse models."""
         best = self.estimates == self.estimates[0]
         leaders = list(itertools.compress(self._rows, best))
         return finding_on_best(panel, self._rows, leaders, self.models)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
-        """Draw the differences from the best of the other models, the best model first.
+        """Draw the interval of each model minus the best other model, the best first.
 
         Parameters
         ----------
@@ -530,7 +543,10 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Each estimate minus the best other estimate, positive if better, (R,)."""
+        """Difference of each estimate from the best other estimate, shape (R,).
+
+        Positive differences are better.
+        """
         values = self.estimates if self.greater_is_better else -self.estimates
         ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first
         best_other = np.where(values == ranked[-1], ranked[-2:][0], ranked[-1])
@@ -550,9 +566,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 def finding_on_best(
     panel: str, models: Sequence[str], leaders: Collection[str], first: Collection[str]
 ) -> str:
-    """Sentence on the best models of a panel and the models shown to be worse.
+    """Write a sentence on the models that may be best and on the worse models.
 
-    The best estimates belong to the `leaders`, and `first` may be the best.
+    `leaders` have the best estimate, and `first` are all models that may be the best.
     """
     candidates = [model for model in first if model not in leaders]
     worse = [model for model in models if model not in first]
@@ -762,7 +778,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         return Findings(sentences, self.simultaneous)
 
     def _best_on(self, panel: str) -> str:
-        """Sentence on the best models of a panel and the models shown to be worse."""
+        """Write a sentence on the models that may be best and on the worse models."""
         rows = [k for k, name in enumerate(self.panels) if name == panel]
         models = [self.models[k] for k in rows]
         leaders = [self.models[k] for k in rows if self.estimates[k] == 1]

@@ -73,7 +73,7 @@ _TEXT_HEIGHT = 0.16  # inches per line
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Display(HintedAttributes, ReadOnlyArrays, ABC):
-    """Figure with one panel per metric, and one legend."""
+    """A matplotlib figure with one panel per metric and one legend."""
 
     metrics: Sequence[str]
     intervals: Array
@@ -96,15 +96,15 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
 
     @abstractmethod
     def _new_axes(self, panels: int) -> Array:
-        """Axes of a new figure."""
+        """Return axes of a new figure."""
 
     @abstractmethod
     def _draw(self, ax: Any, panel: list[int]) -> None:
-        """Draw the entries of a panel."""
+        """Draw one panel; `panel` contains the positions of its estimates."""
 
     @abstractmethod
     def _handles(self) -> list[Any]:
-        """Entries of the legend, once the panels are drawn."""
+        """Return the entries of the legend after all panels were drawn."""
 
     def _plot(self, ax: Any, title: str | None) -> Self:
         """Draw the panels, the legend and the title."""
@@ -130,10 +130,12 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         return self
 
     def _add_legend(self, panels: int, *, is_new: bool) -> None:
-        """Add a legend below the panels, no wider than the figure, or inside the axes.
+        """Add a legend below the panels or inside the axes.
 
-        The legend is inside the axes if the figure has other axes, or a layout that
-        makes no room for a legend. A figure without a layout gets a constrained layout.
+        The legend is below the panels, and no wider than the figure, if the figure is
+        new. In an existing figure, the legend is inside the axes if the figure has
+        other axes or if its layout is not "constrained". A figure without a layout gets
+        the constrained layout.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -179,9 +181,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
 def colour_indices(
     models: Sequence[str], known_models: Sequence[str] | None
 ) -> dict[str, int]:
-    """Colour index of each model, among all known models.
+    """Return the colour index of each model.
 
-    If there are more known models than colours, only drawn models have an index.
+    Models have the same colour in all figures of a report, unless the report has more
+    models than colours.
     """
     coloured = list(dict.fromkeys(known_models or models))
     if len(coloured) > len(COLOURS) or not {*models} <= {*coloured}:
@@ -195,7 +198,7 @@ def wrapped(name: str, width: int = _MAX_LABEL) -> str:
 
 
 def axis_limits(*values: Any) -> tuple[float, float]:
-    """Limits of an axis that shows all finite values and a margin."""
+    """Return axis limits that include all finite values and a margin."""
     shown = np.concatenate([np.ravel(array) for array in values])
     shown = shown[np.isfinite(shown)]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
@@ -205,9 +208,10 @@ def axis_limits(*values: Any) -> tuple[float, float]:
 
 
 def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
-    """Axes of a new figure with three panels per line, `height` in inches.
+    """Return axes of a new figure with up to three panels per line.
 
-    The panels are wide enough for legible text if the figure fits in a column.
+    `height` is the height of a panel in inches. Text stays legible if the figure is
+    scaled to the width of a column of text.
     """
     columns = min(n, len(_WIDTHS))
     lines = -(-n // columns)
@@ -219,7 +223,11 @@ def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
 
 
 def new_axes(*grid: int, **options: Any) -> Array:
-    """Axes of a new figure, with the colours of the style or of this module."""
+    """Return axes of a new figure.
+
+    The colours come from the matplotlib style or, if it has the default colours, from
+    this module.
+    """
     plt = optional_module("matplotlib.pyplot", "plotting", "plot")
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
@@ -229,7 +237,11 @@ def new_axes(*grid: int, **options: Any) -> Array:
 
 
 def cycle_of_curves() -> Any:
-    """Property cycle of curves, from the style or with the colours of this module."""
+    """Return the property cycle of curves.
+
+    The colours come from the matplotlib style or, if it has the default colours, from
+    this module.
+    """
     from matplotlib import rcParams, rcParamsDefault
     from matplotlib.rcsetup import cycler
 
@@ -239,7 +251,7 @@ def cycle_of_curves() -> Any:
 
 
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
-    """Legend entries with grey lines, from the line width of each label."""
+    """Return legend entries of grey lines, from a mapping of labels to line widths."""
     from matplotlib.lines import Line2D
 
     return [
@@ -351,7 +363,7 @@ class ConfidenceIntervalDisplay(Display):
         return self._plot(ax, title)
 
     def _best_first(self, sort: bool | str = True) -> list[str]:
-        """Distinct row labels, the best estimate on a metric first."""
+        """Return the distinct row labels, sorted by the estimates of a metric."""
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
         better = self.greater_is_better or [True] * len(self.rows)
@@ -376,7 +388,7 @@ class ConfidenceIntervalDisplay(Display):
         return patches + line_handles(widths)
 
     def _row_labels(self) -> list[str]:
-        """Labels of the rows; many rows have single-line labels."""
+        """Return the row labels; labels of many rows are not wrapped."""
         if len(self._rows) > _MANY_ROWS:
             return shorten([*map(printable, self._rows)], _MAX_LABEL)
         return [*map(wrapped, self._rows)]
@@ -460,14 +472,15 @@ class ConfidenceIntervalDisplay(Display):
 class ConfidenceBandDisplay(Display):
     """Curves of one or more models with their confidence bands.
 
-    Dots are estimates. The two intervals at a point form a rectangle; the shaded band
-    is the union of the convex hulls of neighbouring rectangles. If all intervals cover,
-    the band contains the lines between true points. At a known horizontal position the
-    rectangle is a vertical line, which is drawn. The bands of several models are
-    lighter and have outlines. Several models at few known positions, such as the sizes
-    of a learning curve, have bars side by side instead of bands. Returned by the
-    ``plot`` of reports on curves or thresholds, ``CalibrationReport.plot`` and
-    ``LearningCurveReport.plot``.
+    Returned by the ``plot`` of reports on curves or thresholds,
+    ``CalibrationReport.plot`` and ``LearningCurveReport.plot``. Dots are estimates. If
+    both coordinates of a point have intervals, the intervals form a rectangle. The
+    shaded band is the union of the convex hulls of neighbouring rectangles. If all
+    intervals cover, the band contains the lines between the true points. Without
+    horizontal intervals, the rectangles are vertical lines, which are also drawn. The
+    bands of several models are lighter and have outlines. If several models are drawn
+    at few horizontal positions, such as the sizes of a learning curve, vertical bars
+    next to each other replace the bands.
 
     Parameters
     ----------
@@ -628,7 +641,7 @@ class ConfidenceBandDisplay(Display):
 
     @property
     def drawn_(self) -> str:
-        """Sentence on the coloured and the grey curves."""
+        """Sentence that names the coloured curves and counts the grey curves."""
         if not self._has_grey:
             return ""
         grey = _count_other_models(len({*self.models}) - len(self.highlighted_))
@@ -694,11 +707,11 @@ class ConfidenceBandDisplay(Display):
             self._draw_rows(self.axes_[1], self.n_rows)
 
     def _label(self, ax: Any, lines: Sequence[Any]) -> None:
-        """Label the coloured lines, in the order of their heights.
+        """Label the coloured curves from top to bottom.
 
-        The labels are to the right, joined to the ends of the curves. If all curves end
-        in one point, the labels are below the diagonal, joined to the bends of the
-        curves.
+        Each label is to the right of the axes and is joined to the last point of the
+        curve. For ROC curves, which all end in one corner, labels are below the
+        diagonal and are joined to the points nearest to the other diagonal.
         """
         anchors = []
         for x, y in (line.get_xydata().T for line in lines):
@@ -728,7 +741,7 @@ class ConfidenceBandDisplay(Display):
             ax.annotate(text, anchors[k], position, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
-        """Start the colour cycle of axes with the colours of the drawn models."""
+        """Set the colour cycle of the axes, with the drawn models first."""
         styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
         coloured = self.highlighted_ if self._has_grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
@@ -750,12 +763,12 @@ class ConfidenceBandDisplay(Display):
 
     @property
     def _bars(self) -> bool:
-        """Whether bars are drawn instead of bands."""
+        """Whether vertical bars are drawn instead of bands."""
         has_few = len(np.unique(self.points[:, 0])) <= _MAX_BARS
         return self._several and has_few and not self.unit_square
 
     def _shifted(self, curve: list[int], model: str) -> Array:
-        """Points of a model, shifted so that the bars of models are side by side."""
+        """Return the points of a model, shifted so that bars do not overlap."""
         points = self.points[curve]
         if not self._bars:
             return points
@@ -767,9 +780,10 @@ class ConfidenceBandDisplay(Display):
         return points + np.array([shift, 0.0])
 
     def _draw_line(self, ax: Any, points: Array, label: str, is_grey: bool) -> Any:
-        """Draw the points and the line of a model, perhaps from corner to corner.
+        """Draw the points and the line of a model.
 
-        Grey lines are thin, lie below coloured lines, and use no colour of the cycle.
+        ROC curves are extended to the corners (0, 0) and (1, 1). Grey lines are thin,
+        are below the coloured lines, and use no colour of the cycle.
         """
         marked = [*range(len(points))]
         if self.joins_corners:  # known points, without marks
@@ -788,9 +802,10 @@ class ConfidenceBandDisplay(Display):
     def _draw_band(
         self, ax: Any, curve: list[int], edges: tuple[float, float], colour: str
     ) -> None:
-        """Draw the union of hulls as one path without seams, and lines of limits.
+        """Draw the confidence band of a curve and the limits of the intervals.
 
-        Limits are clipped to the axis.
+        Limits are clipped to the range of the vertical axis, `edges`. The band is a
+        single path, because the joints of separate polygons would be visible.
         """
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
@@ -821,7 +836,7 @@ class ConfidenceBandDisplay(Display):
             ax.plot(self.points[curve, 0], limits, **thin)
 
     def _draw_reference(self, ax: Any) -> Any:
-        """Draw the diagonal or the baseline, unless the axes already have it."""
+        """Draw the diagonal or the baseline, unless the axes already contain it."""
         drawn = [line for line in ax.lines if line.get_gid() == _REFERENCE]
         if drawn:
             return drawn[0]
@@ -833,7 +848,7 @@ class ConfidenceBandDisplay(Display):
         return ax.plot(*_CORNERS.T, **style)[0]
 
     def _draw_rows(self, ax: Any, n_rows: Array) -> None:
-        """Draw the number of rows at each point."""
+        """Draw a panel with the number of rows at each point."""
         for model, line in zip(dict.fromkeys(self.models), self.lines_, strict=True):
             curve = [k for k, name in enumerate(self.models) if name == model]
             style = {"color": line.get_color(), "linewidth": 0.8, "markersize": 3}
@@ -843,7 +858,7 @@ class ConfidenceBandDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
 
     def _handles(self) -> list[Any]:
-        """Legend entries of all curves on the axes and their bands."""
+        """Return the legend entries for all curves on the axes and for their bands."""
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
@@ -870,7 +885,7 @@ def _count_other_models(number: int) -> str:
 
 
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:
-    """Outline of a union of closed convex polygons.
+    """Compute the outline of a union of closed convex polygons.
 
     Returns horizontal positions, shape (P,), and lower and upper edges, shape (P, 2).
     """
@@ -892,7 +907,10 @@ def _outline(hulls: list[Array]) -> tuple[Array, Array]:
 
 
 def _hull(points: Array) -> Array:
-    """Closed convex hull, counterclockwise; empty if it has no area."""
+    """Return the closed convex hull of points, counterclockwise.
+
+    The result is empty if the hull has no area.
+    """
     try:
         corners = ConvexHull(points).vertices
     except QhullError:

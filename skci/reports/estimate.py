@@ -70,10 +70,10 @@ class ConfidenceInterval(NamedTuple):
 
 
 class Verdict(str):
-    """Verdict of an interval on a claim; a string that is true only if it is "shown".
+    """Verdict on a claim: a string that is true only if it is "shown".
 
-    The verdict is "shown" if all values of the interval satisfy the claim, "refuted" if
-    none does, and "open" otherwise. Only "shown" has the truth value True. Returned by
+    The verdict is "shown" if all values in the interval satisfy the claim, "refuted" if
+    no value in the interval does, and "open" otherwise. Returned by
     :meth:`MetricEstimate.at_least` and :meth:`MetricEstimate.at_most`.
 
     Attributes
@@ -418,7 +418,10 @@ class MetricEstimate(HintedAttributes, float):
         return self._verdict(value, is_minimum=False)
 
     def _verdict(self, value: float, *, is_minimum: bool) -> Verdict:
-        """Verdict on a value as the required minimum, or maximum."""
+        """Return the verdict on the claim that the metric is at least `value`.
+
+        If `is_minimum` is false, the claim is that the metric is at most `value`.
+        """
         value = self._check_value(value, "value")
         pvalue = self.pvalue(value)
         low, high = self.confidence_interval()
@@ -463,12 +466,12 @@ class MetricEstimate(HintedAttributes, float):
 def describe(
     joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
 ) -> dict[str, str]:
-    """Texts that describe parameters of a joint estimate in a header; may be empty.
+    """Return the texts in the header of a report on some parameters, by kind.
 
-    "methods" names the methods, with the reason if the size of a table changed a
-    method. "target" is the quantity that resampling estimates. "size" contains the
-    numbers of rows, clusters and strata. "positive" names the positive labels, except 1
-    if the labels are 0 and 1.
+    "methods" names the interval methods, with the reason if a large table excluded the
+    default method. "target" is the quantity that resampling estimates. "size" contains
+    the numbers of rows, clusters and strata. "positive" names the positive labels,
+    unless labels are 0 and 1. Texts may be empty.
     """
     methods: dict[str, None] = {}
     limits: dict[str, None] = {}
@@ -498,7 +501,7 @@ def describe(
 
 
 def positive_labels(parameters: Sequence[Parameter]) -> str:
-    """Text that names the positive labels of parameters, if they have any to show."""
+    """Return a text such as "positive label yes", empty if labels are 0 and 1."""
     metrics: dict[Any, dict[str, None]] = {}
     for parameter in parameters:
         for part in parameter.components or (parameter,):
@@ -512,7 +515,7 @@ def positive_labels(parameters: Sequence[Parameter]) -> str:
 
 
 class _Cause(NamedTuple):
-    """Cause of a warning, and whether another method may be a remedy."""
+    """Cause of a warning."""
 
     message: str
     category: type[Warning]
@@ -539,15 +542,15 @@ _OTHER_LABEL = _Cause(
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
-    """Warn of undefined metrics, and of undefined contrasts of defined metrics.
+    """Warn about undefined metrics, and undefined contrasts of defined metrics.
 
-    Also warn of contrasts with `new` metrics, for which no report has warned.
+    `new` are metrics for which no report has issued a warning yet.
     """
     _warn(joint, _causes_of_undefined(joint, new))
 
 
 def warn_of_intervals(joint: JointEstimate) -> None:
-    """Warn once of intervals without a usable variance or from a small sample."""
+    """Warn about intervals without a usable variance or from a small sample."""
     _warn(joint, _causes_of_intervals(joint, range(len(joint.parameters))))
 
 
@@ -556,7 +559,7 @@ def describe_warnings(
     max_names: int | None = None,
     positions: Sequence[int] | None = None,
 ) -> list[str]:
-    """Messages of the warnings, with at most `max_names` names in each."""
+    """Return the texts of all warnings, each with at most `max_names` names."""
     if positions is None:
         positions = range(len(joint.parameters))
     causes = [pair for pair in _causes_of_undefined(joint) if pair[1] in positions]
@@ -642,10 +645,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
 
 
 def _warn(joint: JointEstimate, causes: _Causes) -> None:
-    """Warn of causes for which no view of these estimates has warned before.
-
-    There is one warning per category.
-    """
+    """Issue one warning per category, without causes already reported to the user."""
     new = []
     for cause, k in causes:
         pair = cause.message, str(joint.parameters[k])
@@ -666,9 +666,10 @@ def _messages(
     causes: Iterable[tuple[_Cause, int]],
     max_names: int | None = None,
 ) -> Iterator[tuple[str, type[Warning]]]:
-    """Yield a message, and its category, for the parameters that share a cause.
+    """Yield a message and its category for the parameters that share a cause.
 
-    The remedy is a method that is better for all these parameters.
+    The message recommends another method if that method is the best method for all
+    these parameters.
     """
     shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:

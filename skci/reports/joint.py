@@ -287,9 +287,9 @@ class JointReport(ReportWithContrasts):
         adjust: str,
         margin: float | Mapping[str, float] | None,
     ) -> ContrastReport:
-        """Compare estimates that differ only in one factor, "model" or "subgroup".
+        """Compare estimates that differ only in `factor`: "model" or "subgroup".
 
-        With `to`, compare subgroups with the rest or with all rows.
+        With `to`, compare each subgroup with the rest of the rows or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
@@ -344,7 +344,7 @@ class JointReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pairs of a requirement and an estimate from the required differences."""
+        """Pair each requirement with an estimate of a model or of a difference."""
         on_models: list[Requirement] = []
         on_differences: list[Requirement] = []
         contrasts: dict[ParameterLabels, Contrast] = {}
@@ -375,7 +375,10 @@ class JointReport(ReportWithContrasts):
     def _blocks(
         self, factor: str = "model", metrics: Sequence[str] | None = None
     ) -> list[list[int]]:
-        """Positions of the estimates that differ only in `factor`, by metric."""
+        """Return groups of positions of estimates that differ only in `factor`.
+
+        The groups are in the order of the metrics.
+        """
         metrics = self.metrics if metrics is None else metrics
         blocks: dict[tuple[int, ParameterLabels], list[int]] = {}
         for k, key in enumerate(self._keys):
@@ -472,7 +475,7 @@ class JointReport(ReportWithContrasts):
         return Findings(findings, self._joint.simultaneous)
 
     def _separated(self) -> Separated:
-        """Pairs of models whose intervals do not overlap, the worse model first."""
+        """Return pairs of models with disjoint intervals, the worse model first."""
         limits, separated = self._limits(), {}
         for positions in self._blocks():
             names = self._names(positions)
@@ -540,7 +543,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Ranked metrics with several estimates, or all metrics if no metric has."""
+        """Metrics that rank several models; all metrics if no metric does."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
@@ -549,11 +552,11 @@ class JointReport(ReportWithContrasts):
         return list(several) or self.metrics
 
     def _has_order(self, position: int) -> bool:
-        """Whether larger or smaller estimates rank first."""
+        """Whether higher or lower values of the metric are better."""
         return self._joint.parameters[position].trait.has_better
 
     def _check_direction(self, position: int) -> None:
-        """Check that the metric of an estimate is better in one direction."""
+        """Check that higher or lower values of the metric are better."""
         if not self._has_order(position):
             raise ValueError(
                 "metric must be better in one direction, which "
@@ -562,7 +565,11 @@ class JointReport(ReportWithContrasts):
             )
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
-        """Compare with the best on one of `n_metrics` metrics (Bonferroni)."""
+        """Compare each model with the best other model on one metric.
+
+        The confidence level is adjusted for `n_metrics` metrics by Bonferroni's
+        inequality.
+        """
         self._check_direction(positions[0])
         joint, ordered = self._joint, best_first(self._joint, positions)
         order = [positions.index(k) for k in ordered]
@@ -604,7 +611,7 @@ class JointReport(ReportWithContrasts):
         return list(best), f"may be the best{among}"
 
     def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
-        """Positions of estimates among which the best is sought, for each metric."""
+        """Return the positions of the compared models on each metric."""
         return self._blocks("model", metrics)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
@@ -704,7 +711,7 @@ class JointReport(ReportWithContrasts):
         method: str | None = None,
         adjust: str = "single-step",
     ) -> dict[str, Any]:
-        """Compact letter display: models differ significantly if they share no letter.
+        """Compact letter display: models that share no letter differ significantly.
 
         Two models differ significantly if the adjusted p-value of their difference is
         below 1 - `confidence_level`. The p-values are adjusted for all pairs of models
@@ -770,7 +777,7 @@ class JointReport(ReportWithContrasts):
         return {"Estimates": Part(self, findings) if repeats else self._part(), **parts}
 
     def _findings_on_best(self) -> Findings:
-        """Sentences on the models that may be the best, by `best`."""
+        """Write sentences on the models that may be the best on each metric."""
         blocks, simultaneous = self._ranked, self._joint.simultaneous
         number = len(blocks) if simultaneous else 1
         sentences = [
@@ -789,12 +796,15 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _compared_models(self) -> list[list[int]]:
-        """Positions of the estimates for each metric with several models."""
+        """Positions of the compared models on each metric with several models."""
         return [k for k in self._blocks() if len(k) > 1 and self._compares_models]
 
     @property
     def _ranked(self) -> list[list[int]]:
-        """Positions of the estimates that the HTML page ranks."""
+        """Positions of the compared models on each metric that ranks models.
+
+        The result is empty for reports with several looks at growing data.
+        """
         compared = [] if self._joint.horizon else self._compared_models
         parameters = self._joint.parameters
         return [k for k in compared if parameters[k[0]].trait.has_better]
@@ -818,7 +828,7 @@ class JointReport(ReportWithContrasts):
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
-        """Positions of the estimates that are compared on a metric."""
+        """Return the positions of the models that are compared on a metric."""
         check_valid_name(metric, self.metrics, "metric")
         compared = compared or self._compared([metric])
         if len(compared) > 1:

@@ -116,8 +116,8 @@ class LearningCurveReport(JointReport):
     """Joint confidence intervals for several metrics along learning curves.
 
     Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` indexed by
-    model, metric and training size: :meth:`~JointReport.differences` compares models at
-    each size, :meth:`~JointReport.gaps` compares the sizes of each model, and
+    model, metric and training size. :meth:`~JointReport.differences` compares models at
+    each size, and :meth:`~JointReport.gaps` compares the sizes of each model.
     :meth:`~JointReport.select` also accepts sizes, as in ``train_size=["40", "80"]``.
 
     Examples
@@ -184,10 +184,11 @@ class _OverRuns(ReportWithContrasts):
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        """Variances due to rows, to runs and to both, by the names of the estimates.
+        """Variances due to rows, due to runs and due to both, by estimate.
 
-        The variance of an estimate is ``rows + runs - both``, but at least as large as
-        the variance due to rows and the variance due to runs.
+        ``rows`` and ``runs`` each include the variance of the interaction, ``both``.
+        The variance of an estimate is ``rows + runs - both``, but at least the larger
+        of ``rows`` and ``runs``.
         """
         return dict(zip(self, self._estimates.components, strict=True))
 
@@ -332,9 +333,9 @@ class _OverRuns(ReportWithContrasts):
 class RunsContrastReport(_OverRuns, ContrastReport):
     """Joint confidence intervals for contrasts of means over runs.
 
-    Returned by :meth:`.JointReport.differences` and the other contrast methods of a
-    :class:`RunsReport`. A :class:`ContrastReport` with the planning methods of a
-    :class:`RunsReport`.
+    Returned by the contrast methods of a :class:`RunsReport`, such as
+    :meth:`.JointReport.differences`. A :class:`ContrastReport` with the planning
+    methods of a :class:`RunsReport`.
 
     Examples
     --------
@@ -441,7 +442,7 @@ class VarianceOfGrades(NamedTuple):
 
 @dataclass(frozen=True)
 class Spread:
-    """Variance components of grades, and the variance due to sampling within items."""
+    """Variances of a mean grade, between items and within items."""
 
     components: VarianceOfGrades
     sample_variance: float
@@ -453,9 +454,9 @@ class Spread:
     def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
         """Compute the variance components of the items that a parameter uses.
 
-        The variance within an item comes from its samples only, since items with more
-        samples may vary more. An item with one sample gets the mean variance within
-        the other items.
+        The variance within each item comes only from the samples of this item, because
+        items with more samples may vary more. An item with one sample gets the mean
+        variance within the other items.
         """
         key, units = parameter.key, parameter.units
         k = items.columns.index((key.model, key.metric))
@@ -484,11 +485,12 @@ class Spread:
     def per_item(
         self, per_item: float, n_samples: int | None, parameter: Parameter
     ) -> float:
-        """Number of items times the variance of the mean, for `n_samples` per item.
+        """Return the variance of the mean times the number of items, for planning.
 
-        The parameter `per_item` is this product in the pilot; its component due to
-        sampling within items is replaced. More samples than in the pilot raise an error
-        if the pilot shows no variance between items.
+        The argument `per_item` is this product in the pilot. The part due to sampling
+        within items is replaced by the value for `n_samples` per item. If the pilot
+        shows no variance between items, `n_samples` must not exceed the number in the
+        pilot.
         """
         planned = (
             self.sample_variance
@@ -649,7 +651,7 @@ class SuiteReport(JointReport):
         self._suite = suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
-        """Joint estimate of other parameters from the runs of this report."""
+        """Estimate other parameters jointly from the runs of this report."""
         source: Any = self._joint.source
         changed = source.with_parameters(parameters)
         return replace(self._joint, source=changed, simultaneous=True)

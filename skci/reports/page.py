@@ -111,7 +111,7 @@ def page(
 
 
 def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[str]:
-    """Sentences on the coverage of the intervals, and on its limits."""
+    """Write sentences on the coverage of the intervals and its conditions."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:
@@ -143,7 +143,7 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
 
 
 def join_or_count(names: Iterable[str], kind: str) -> str:
-    """Join different names, or count them if there are many."""
+    """Join distinct names, or count the names if there are many."""
     different = list(dict.fromkeys(names))
     if len(different) <= _MAX_NAMED:
         return join_names(different)
@@ -168,7 +168,7 @@ def _folded(summary: str, body: str) -> str:
 
 
 def _picture(part: Part, display: Any, number: int) -> str:
-    """HTML of the matplotlib figure of a section.
+    """Return the HTML of the matplotlib figure of a section.
 
     The section number makes identifiers in the figure unique on the page.
     """
@@ -196,7 +196,7 @@ def _picture(part: Part, display: Any, number: int) -> str:
 
 
 def _part(heading: str, part: Part, number: int) -> str:
-    """HTML of a section: its picture, findings not shown at the top, and table."""
+    """Return the HTML of a section: figure, findings and table."""
     n_rows, body = len(part.report), ""
     if hasattr(part.report, "_display"):
         display = part.report._display()

@@ -101,7 +101,7 @@ def format_pvalue(p: float) -> str:
 
 
 def format_level(confidence_level: float, simultaneous: bool | None = None) -> str:
-    """Format a confidence level as a percentage, optionally as in "joint 95%"."""
+    """Format a confidence level, as in "95%" or "joint 95%"."""
     kind = {None: "", True: "joint ", False: "individual "}[simultaneous]
     return f"{kind}{100 * confidence_level:g}%"
 
@@ -112,7 +112,7 @@ def json_value(value: Any) -> Any:
 
 
 def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
-    """Shorten long names in the middle, keeping different names different."""
+    """Shorten long names in the middle so that distinct names stay distinct."""
     while max(map(len, names)) > width:
         head, tail = width - width // 3 - 1, width // 3
         short = {
@@ -126,7 +126,7 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
 
 
 def wrap(text: str, width: int | None) -> str:
-    """Wrap a text between words into lines of `width` characters, unless None."""
+    """Wrap text between words into lines of `width` characters; None never wraps."""
     if width is None:
         return text
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
@@ -142,7 +142,7 @@ def _width(text: str) -> int:
 
 
 class Column(NamedTuple):
-    """Values by name, and their text in a table."""
+    """Values of one or more columns, and their text in a table."""
 
     values: Mapping[str, Sequence[Any]]
     header: str = ""
@@ -207,7 +207,10 @@ class Grid:
     bold: Collection[tuple[int, str]] = ()
 
     def rows(self, longest: int | None = None) -> list[tuple[str, ...]]:
-        """Rows of cells, the headers first; names have at most `longest` characters."""
+        """Return rows of cells, starting with the headers.
+
+        Names are shortened to `longest` characters.
+        """
         columns = [
             [*map(printable, (header, *cells))]
             for header, cells in (*self.names.items(), *self.columns.items())
@@ -220,7 +223,7 @@ class Grid:
         return [tuple(shorten(header)), *rows]
 
     def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Rows of escaped cells, with the cells of `bold` marked."""
+        """Return rows of escaped cells; the template `bold` marks the best cells."""
         header, *rows = self.rows()
         return [[*map(escaped, header)]] + [
             [
@@ -241,7 +244,7 @@ class Grid:
         return "\n".join([caption, "", *lines] if caption else lines)
 
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
-        """Return a LaTeX table, or only the tabular if `caption` is empty."""
+        """Return a LaTeX table, or only a ``tabular`` if `caption` is empty."""
         check_text(caption, "caption")
         check_text(label, "label")
         if caption is None:
@@ -264,7 +267,7 @@ class Grid:
         return "\n".join(lines)
 
     def to_html(self, order: Sequence[int] | None = None) -> str:
-        """Return HTML with the title as caption, in which a wide table scrolls.
+        """Return an HTML table with the title as caption; a wide table scrolls.
 
         `order` lists the positions of the rows; it defaults to the order of the table.
         """
@@ -278,7 +281,7 @@ class Grid:
         )
 
     def _html_row(self, number: int, cells: Sequence[str]) -> str:
-        """HTML of a row; row number 0 is the header."""
+        """Return the HTML of a row; row 0 is the header."""
         row = ""
         for column, cell in enumerate(cells):
             is_name = column < len(self.names)
@@ -292,8 +295,8 @@ class Grid:
     def to_text(self, width: int | None = None) -> str:
         """Return plain text, if possible in lines of at most `width` characters.
 
-        As far as needed, individual intervals are omitted, names are shortened, and
-        columns are moved to further tables below.
+        In a table that is too wide, individual intervals are omitted and names are
+        shortened. If the table is still too wide, it is split into several tables.
         """
         title, table = printable(self.title), self._text()
         if width is not None:
@@ -302,7 +305,7 @@ class Grid:
         return f"{title}\n\n{table}"
 
     def _narrow(self, width: int) -> str:
-        """Text without individual intervals, with short names, or split into tables."""
+        """Return plain text in lines of at most `width` characters, if possible."""
         hidden = any(header.startswith("joint") for header in self.columns)
         headers = [x for x in self.columns if not (hidden and x.startswith("indiv"))]
         for longest in range(_MAX_NAME, _MIN_NAME - 1, -1):
@@ -320,11 +323,11 @@ class Grid:
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
-        """Table with some of the columns after the names."""
+        """Return a table with the names and some of the other columns."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
     def _text(self, longest: int = _MAX_NAME) -> str:
-        """Text of names and columns; names have at most `longest` characters."""
+        """Return plain text with names shortened to `longest` characters."""
         rows = self.rows(longest)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
         lines = []
@@ -372,10 +375,10 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @abstractmethod
     def _entry(self, position: int) -> _Entry:
-        """Entry of the row at a position."""
+        """Return the entry of the row at a position."""
 
     def _data(self) -> dict[str, Sequence[Any]]:
-        """Values of :meth:`to_frame` by column, including names."""
+        """Return the columns of :meth:`to_frame`, including labels."""
         data = dict(self._labels)
         for column in self._columns():
             data |= {**column.values, **column.hidden()}
@@ -496,11 +499,11 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @property
     def _best_first(self) -> Sequence[int] | None:
-        """Order of the rows in HTML; None for the order of the report."""
+        """Positions of the rows in HTML, best first; None for the report's order."""
         return None
 
     def _html(self) -> str:
-        """HTML of the table, with rows in the order of the picture."""
+        """Return the HTML of the table."""
         return self._grid().to_html(self._best_first)
 
     def _repr_html_(self) -> str:
@@ -559,12 +562,12 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Position of each row by its labels."""
+        """Position of each row by its tuple of labels."""
         labels = zip(*self._labels.values(), strict=True)
         return dict(zip(labels, itertools.count(), strict=False))
 
     def _find(self, names: tuple[Any, ...]) -> int | None:
-        """Position of the row with these names, or None."""
+        """Return the position of the row with these labels, or None."""
         try:
             return self._position_of.get(names)
         except TypeError:  # unhashable names
@@ -613,7 +616,7 @@ class Findings(list[str]):
     def __init__(
         self, sentences: Iterable[str] = (), simultaneous: bool = True
     ) -> None:
-        """Mark the sentences as separate findings unless they are simultaneous."""
+        """Create findings; if not simultaneous, each starts with "Taken alone: "."""
         start = "" if simultaneous else "Taken alone: "
         super().__init__(printable(start + sentence) for sentence in sentences)
 

@@ -28,11 +28,11 @@ from skci.reports.rendering import Column
 class SequentialReport(RequirementReport):
     """Verdicts on requirements at several looks at growing data.
 
-    Intervals cover simultaneously at all looks, so a verdict at any look is right at
-    the confidence level: a requirement that is shown or refuted at a look remains so,
-    with the estimate and the interval of that look. Returned by
-    :func:`skci.sequential_report`. In addition to the members of
-    :class:`RequirementReport`, the report has the members below.
+    Returned by :func:`skci.sequential_report`. All intervals at all looks cover
+    simultaneously, so that a verdict at any look is right at the confidence level. A
+    requirement that is shown or refuted at one look keeps its verdict, estimate and
+    interval at later looks. The report has the members of :class:`RequirementReport`
+    and the following members.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class SequentialReport(RequirementReport):
         return [*super()._columns(), looked]
 
     def _keeping(self, earlier: SequentialReport | None) -> SequentialReport:
-        """Copy with the verdicts that earlier looks decided."""
+        """Return a copy that keeps the verdicts shown or refuted at earlier looks."""
         if earlier is None:
             return self
         decided = {key: row for key, row in earlier._rows_by_key if row[1] != "open"}
@@ -163,7 +163,7 @@ class SequentialReport(RequirementReport):
 
     @property
     def _rows_by_key(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Estimate, verdict and look of each requirement, by its names."""
+        """Key and row (estimate, verdict, look) of each requirement."""
         keys = zip(*self.names.values(), self.requirements, strict=True)
         rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
         return [*zip(keys, rows, strict=True)]
@@ -172,7 +172,7 @@ class SequentialReport(RequirementReport):
 def _statement(
     sign: str, value: float, verdict: Verdict, estimate: MetricEstimate
 ) -> str:
-    """Sentence such as "new is shown to be not worse than old by more than 0.02"."""
+    """Write a sentence such as "new is shown to be not worse than old"."""
     key, trait = estimate._parameter.key, estimate._parameter.trait
     subject, loss = str(key), -trait.sign * value
     claim, negation = f"at least {value:g}", f"below {value:g}"
@@ -197,10 +197,10 @@ def n_units(report: JointReport) -> int:
 
 
 class Gate:
-    """Evaluates requirements at the looks of a horizon, as data arrive.
+    """Evaluates requirements at planned looks as data arrive in batches.
 
-    A look takes place after the first batch that reaches the number of a planned look.
-    The actual number of items replaces the planned number.
+    A look takes place after the first batch with which the number of items reaches a
+    planned number. The interval then uses the actual number of items.
 
     Parameters
     ----------
@@ -223,7 +223,10 @@ class Gate:
                 raise unknown_subject(name, metrics, models)
 
     def check_metrics(self, traits: Mapping[str, MeasureProperties]) -> None:
-        """Check metrics, directions and ranges before the models are known."""
+        """Check the metrics, directions and values of requirements.
+
+        Names of models are not checked, because they are not known yet.
+        """
         required = read_requirements(self._requirements, [*traits], ["MODEL"])
         check_directions(required, traits)
         for x in required:
@@ -235,22 +238,23 @@ class Gate:
                 )
 
     def is_due(self, n: int) -> bool:
-        """Whether to look at n items."""
+        """Whether n items have reached a planned look that has not taken place."""
         after = 0 if self.report is None else self.report.n_used
         if self._plan.continuous:
             return n > after and n >= self._plan.looks[0]
         return any(after < look <= n for look in self._plan.looks)
 
     def look(self, report: JointReport) -> None:
-        """Evaluate the requirements on all items so far if a look is due."""
+        """Evaluate the requirements on the items so far if a look is due."""
         n = n_units(report)
         if self.is_due(n):
             self._evaluate(report, n, bisect(self._plan.looks, n) - 1)
 
     def end(self, report: JointReport, *, final: bool) -> None:
-        """Complete the report when the items end before the last planned look.
+        """Complete the report after the last item, before the last planned look.
 
-        If `final`, evaluate the requirements on all items, instead of at the next look.
+        If `final` is true, evaluate the requirements on all items. Otherwise, the
+        report names the next planned look.
         """
         n, looks = n_units(report), self._plan.looks
         if self.report is None or (final and n > self.report.n_used):
@@ -268,7 +272,7 @@ class Gate:
             )
 
     def _evaluate(self, report: JointReport, n: int, position: int) -> None:
-        """Evaluate the requirements at n items, instead of at a planned look."""
+        """Evaluate the requirements at n items, which replaces the planned number."""
         if self._plan.continuous:
             first, last = self._plan.looks
             self._looks = [min(first, n), max(last, n)]
