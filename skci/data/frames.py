@@ -188,7 +188,7 @@ class Frame:
         return count(tables)
 
     def _check_size(self, table: Any) -> None:
-        """Check that there are not too many distinct rows."""
+        """Check that the number of distinct rows is not too large."""
         if len(table) <= _MAX_OUTCOMES:
             return
         sizes = {name: table[name].n_unique() for name in self._parameters}

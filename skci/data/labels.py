@@ -96,7 +96,7 @@ def distinct_labels(
 
 
 def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
-    """Sort the labels of several columns and of the option `labels`, the last set."""
+    """Sort the labels of several columns; the last set is the option `labels`."""
     types = [
         {"str" if isinstance(x, str) else "number" for x in xs} for xs in label_sets
     ]

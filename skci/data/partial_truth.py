@@ -73,7 +73,7 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Codes of the labelled rows, of all rows, and of both, without duplicates."""
+        """Codes of the labelled rows, codes of all rows, and their union if it differs."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 

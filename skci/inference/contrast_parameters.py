@@ -62,11 +62,10 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Factory of parameters with tables, for contrasts of `estimates`.
+    """Factory of contrasts with tables, for parameters of `estimates`.
 
-    All pairs of models with the same labels have the same possible outcomes. All pairs
-    of subgroups also have the same outcomes. The outcomes are enumerated once and
-    cached.
+    The possible outcomes of a contrast are enumerated once for all pairs of models with
+    the same labels, and once for all pairs of subgroups.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -74,10 +73,9 @@ class ContrastTables:
         self._enumerations: dict[object, _Enumeration | None] = {}
 
     def parameter(self, contrast: Contrast) -> TableParameter:
-        """Parameter of a contrast, with its table.
+        """Return the parameter of a contrast, with its table.
 
-        The contrast is first described without a table, by `contrast_parameter`. Its
-        method and its table then depend on whether all possible outcomes are known.
+        The method and the table depend on whether all possible outcomes are known.
         """
         method, parameters = self.method, self.estimates.parameters
         if any(parameters[k].by_pair for k in contrast[1]):
@@ -121,7 +119,10 @@ class ContrastTables:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _with_agreement(self, contrast: Parameter) -> Parameter:
-        """Set the agreement, and its interval method, if models agree in all rows."""
+        """Return a contrast with its interval method for models that agree in all rows.
+
+        If models do not agree in all rows, the contrast is returned unchanged.
+        """
         terms = cast(tuple[TableParameter, ...], contrast.components)
         sample = self.estimates.rows, self.estimates.simplified_design
         agreement = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
@@ -134,7 +135,7 @@ class ContrastTables:
         return contrast
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Compared parameters by position, on their common units."""
+        """Restrict the compared parameters to the units that they have in common."""
         compared = {k: self.estimates.parameters[k] for k in positions}
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
@@ -149,7 +150,7 @@ class ContrastTables:
     def _check_needs_no_enumeration(
         self, trait: MeasureProperties, key: ParameterLabels
     ) -> None:
-        """Check that the method does not need all possible outcomes."""
+        """Check that the interval method does not require all possible outcomes."""
         if self.method in (None, AUTO):
             return
         check_serves(self.method, trait)
@@ -171,11 +172,11 @@ class ContrastTables:
     def _possible_cells(
         self, parameters: Sequence[TableParameter], coefficients: Sequence[float]
     ) -> _Enumeration | None:
-        """Possible cells of a contrast, enumerated or from the cache.
+        """Return the possible cells of a contrast, enumerated once and cached.
 
-        Means of bounded values only need the smallest and the largest value of the
-        linear combination. The result is None if the cells cannot be enumerated, or if
-        there are too many cells.
+        For means of bounded values, these are the smallest and the largest value of the
+        linear combination. The result is None if there are too many cells, or if the
+        cells cannot be enumerated.
         """
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
@@ -198,11 +199,11 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Table of a linear combination of means, as the mean of one value per row.
+    """Return the table of a linear combination of means, with one value per row.
 
-    The value of a row is the linear combination of its values. If these are bounded,
-    the smallest and the largest possible value are also cells, each with a pseudo-count
-    of half a row. A contrast on a subset of rows has no components.
+    The value of a row is the linear combination of its values in the means. If values
+    are bounded, the smallest and the largest possible value are additional cells, each
+    with a pseudo-count of half a row. A contrast on a subset of rows has no components.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -234,7 +235,7 @@ def _combined_table(
     enumeration: _Enumeration | None,
     counts: Array,
 ) -> _Table:
-    """Table of the combinations of cells that are possible or observed."""
+    """Return the table of all combinations of cells that are possible or observed."""
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
     enumerated, pseudo_counts = enumeration
@@ -266,7 +267,7 @@ def contrast_parameter(
     available: AvailableData = "table",
     size_limit: str = "",
 ) -> Any:
-    """Parameter of a contrast without a table: its properties and its estimate.
+    """Return the parameter of a contrast, with properties and estimate but no table.
 
     A compared parameter that is itself a contrast is replaced by its components.
     """
@@ -301,10 +302,10 @@ def _expanded_coefficients(
     by_position: Mapping[int, float],
     ratio: bool,
 ) -> dict[_Parameter, float]:
-    """Coefficients by component, with contrasts of contrasts multiplied out.
+    """Return the coefficient of each component of a contrast.
 
-    Ratios are expanded within ratios, and differences within differences. Components
-    whose coefficients cancel are dropped.
+    The components of compared contrasts are multiplied out: differences of differences,
+    and ratios of ratios. Components whose coefficients cancel are dropped.
     """
     products: dict[Any, list[float]] = {}
     for k, outer in by_position.items():
@@ -333,7 +334,7 @@ def _size_limit(
     trait: MeasureProperties,
     method: str | None,
 ) -> str:
-    """Requirement of the default method, if only the table's size rules it out."""
+    """Return the reason why a large table excludes the default method, or ""."""
     default = automatic(replace(trait, smooth=True))
     chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
     if chosen or default == automatic(trait):
@@ -346,7 +347,7 @@ def _size_limit(
 
 
 def _has_default(parameter: Parameter, available: AvailableData = "table") -> bool:
-    """Whether the interval method is the one that "auto" selects."""
+    """Whether the interval method is the method that "auto" selects."""
     return parameter.method == automatic(parameter.trait, available=available)
 
 
@@ -356,12 +357,11 @@ def method_of(
     method: str | None,
     available: AvailableData = "table",
 ) -> str:
-    """Interval method of a contrast of some parameters.
+    """Return the interval method of a contrast.
 
-    A method other than "auto" is used unchanged. If the method is None, the contrast
-    inherits the method that the user chose for the parameters, provided that exactly
-    one of the chosen methods supports the contrast. Otherwise "auto" selects the
-    method.
+    If `method` is a name other than "auto", it is returned unchanged. If `method` is
+    None and exactly one method that the user chose for the parameters supports the
+    contrast, the result is that method. Otherwise, "auto" selects the method.
     """
     if method not in (None, AUTO):
         check_serves(method, trait, available=available)
@@ -383,10 +383,10 @@ def method_of(
 def _extension_of(
     parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Extension of the interval for undefined classes or bins of the components.
+    """Return how far undefined classes or bins extend the interval of a contrast.
 
-    The extended interval covers the contrasts of the smallest and largest values of the
-    components. The extension of a ratio with undefined classes is infinite.
+    The extended interval covers the contrast of the smallest and the largest values of
+    the components. For a ratio with undefined classes, the extension is infinite.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -411,10 +411,11 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Cells with the smallest and the largest value of a combination of bounded means.
+    """Return the cells with the extreme values of a combination of bounded means.
 
-    Each of the two cells has a pseudo-count of half a row. In a table of labels, a cell
-    in which only one of two models is right has the same pseudo-count.
+    The cells with the smallest and the largest value each have a pseudo-count of half a
+    row. This equals the pseudo-count of a cell in which only one of two models is
+    right.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -427,10 +428,11 @@ def _extreme_cells(
 def _enumerate(
     maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Possible combinations of cells; None if there are too many combinations.
+    """Enumerate the possible combinations of cells of several maps.
 
-    Each coverage pattern has two rows of pseudo-counts, divided equally among its
-    possible outcomes.
+    The result is None if there are too many combinations. Two rows of pseudo-counts are
+    divided equally among the outcomes with each combination of available maps; see
+    `_coverage_patterns`.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -454,9 +456,10 @@ def _enumerate(
 
 
 def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Distinct patterns of the maps that have a cell for the same unit.
+    """Return the distinct sets of maps that have a cell for the same unit.
 
-    A pattern is a tuple with one bool per map.
+    A set is a tuple with one bool per map. For example, the maps of two subgroups never
+    have a cell for the same unit.
     """
     patterns = set()
     for cell_map in maps:
@@ -467,9 +470,9 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """Combinations of label codes that maps distinguish, by column, and their shares.
+    """Return the combinations of label codes that maps distinguish, and their shares.
 
-    Labels that do not occur are omitted.
+    The codes are returned by column. Labels that do not occur are omitted.
     """
     representatives: dict[int, Array] = {}
     shares = []
@@ -495,7 +498,7 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
 def _trait_of(
     expanded: Mapping[_Parameter, float], ratio: bool, key: ParameterLabels
 ) -> MeasureProperties:
-    """Properties of a contrast, from the coefficients of its components."""
+    """Return the properties of a contrast, from the coefficients of its components."""
     traits = [parameter.trait for parameter in expanded]
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
@@ -526,7 +529,10 @@ def _trait_of(
 def _range_of(
     parameters: Iterable[Parameter], coefficients: Iterable[float]
 ) -> tuple[float, float]:
-    """Range of a linear combination, rounded so that K times 1/K is 1."""
+    """Return the range of a linear combination of parameters.
+
+    Bounds are rounded, so that K times 1/K is 1.
+    """
     bounds = np.array([parameter.trait.bounds for parameter in parameters])
     ranges = np.sort(bounds * np.array([*coefficients])[:, np.newaxis], axis=1)
     sizes = np.abs(ranges)

@@ -15,10 +15,11 @@ def pairwise_contrasts(
     control: str | None = None,
     ratio: bool = False,
 ) -> list[Contrast]:
-    """Contrasts of parameters that differ in one factor, "model" or "subgroup".
+    """Return contrasts of parameters that differ only in the model or the subgroup.
 
-    Each pair is compared once, as first minus second or first over second. With a
-    control, only comparisons with the control are returned.
+    `factor` is "model" or "subgroup". Each pair is compared once, as first minus second
+    or first divided by second. With a control, only comparisons with the control are
+    returned.
     """
     pairs = list(itertools.combinations(positions, 2))
     if control is not None:
@@ -36,7 +37,7 @@ def comparison(
     ratio: bool = False,
     sign: float = 1.0,
 ) -> Contrast:
-    """Contrast of two parameters that differ in one factor: a key and coefficients.
+    """Return the key and the coefficients of a difference or ratio of two parameters.
 
     The coefficients of a ratio apply to logarithms.
     """
@@ -53,10 +54,10 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Contrasts of each subgroup's parameter with a reference for the subgroup.
+    """Return contrasts of subgroups with references, such as the remaining rows.
 
-    `references` is keyed by the key of the subgroup's parameter. Also returns the joint
-    estimate, extended by the references.
+    `references` contains the parameter of the reference for each key of a subgroup.
+    Also returns the joint estimate, extended by the references.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))
@@ -70,7 +71,7 @@ def contrasts_with(
 
 
 def reverse(joint: JointEstimate) -> JointEstimate:
-    """Joint estimate with all differences or ratios reversed."""
+    """Estimate the differences or ratios in reverse order."""
     keys = [parameter.key for parameter in joint.parameters]
     contrasts = [(key.reverse, {k: -1.0}) for k, key in enumerate(keys)]
     ratio = any(key.compared and key.compared[1] == "/" for key in keys)

@@ -62,7 +62,7 @@ class Estimates:
     """
 
     def best_method(self, trait: MeasureProperties) -> str:
-        """Interval method that "auto" selects."""
+        """Return the interval method that "auto" selects."""
         return automatic(trait, available=self.available, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Self:
@@ -85,32 +85,33 @@ class Estimates:
         return bool(self.variances[k] > 0)
 
     def is_usable(self, k: int, blurred_variance: float) -> bool:
-        """Whether an estimate has a variance for an interval.
+        """Whether an estimate has a variance from which an interval can be computed.
 
-        Methods that blur use `blurred_variance`, which includes the noise of blurring.
+        For methods that blur, this is `blurred_variance`, which includes the added
+        noise.
         """
         return self.parameters[k].defined and self.has_variance(k)
 
     def single_unit(self, k: int) -> str:
-        """Name of the unit, row or group, if a single one determines the variance."""
+        """Return "row" or "group" if a single unit determines the variance, else ""."""
         return ""
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors, (K,); pseudo-counts are used only if they would be zero."""
+        """Standard errors, (K,); with pseudo-counts only if they would be zero."""
         return np.sqrt(self.variances)
 
     @property
     def has_replicates(self) -> bool:
-        """Whether units are replicated, so that a zero variance is an estimate.
+        """Whether there are replicates, so that a zero variance is an estimate.
 
-        Without replicates a zero variance is unknown.
+        Without replicates, the variance is unknown.
         """
         return True
 
     @property
     def is_simple(self) -> bool:
-        """Whether the estimates are given or come from simple random samples."""
+        """Whether rows are a simple random sample; true for user-supplied estimates."""
         return True
 
     @property
@@ -130,7 +131,7 @@ class Estimates:
 
     @property
     def spans_strata(self) -> Array:
-        """Mask of the parameters that vary in several strata, (K,)."""
+        """Mask of the parameters whose rows belong to several strata, (K,)."""
         return np.zeros(len(self.parameters), dtype=bool)
 
     @property
@@ -143,18 +144,18 @@ class Estimates:
         return np.ones(len(self.parameters))
 
     def noise(self, z: float) -> Array | float:
-        """Covariance that interval methods add to the estimated covariance.
+        """Return the noise covariance, which interval methods add to the covariance.
 
-        `z` is the normal quantile of the level.
+        `z` is the normal quantile of the confidence level.
         """
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Loadings on common factors, if a correlation matrix would be too large."""
+        """Return factor loadings if a correlation matrix would be too large."""
         return None
 
     def n_rows(self, k: int) -> int | None:
-        """Number of rows in the table of a parameter; None without a table."""
+        """Return the number of rows in the table of a parameter, if it has a table."""
         return None
 
     @property
@@ -163,7 +164,7 @@ class Estimates:
         return np.full(len(self.parameters), np.nan)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow."""
+        """Return the reasons why an interval may be too narrow."""
         parameter = self.parameters[k]
         low, high = parameter.trait.bounds
         distance = min(parameter.estimate - low, high - parameter.estimate)
@@ -171,13 +172,14 @@ class Estimates:
         return [SmallSampleReason(_NEAR_BOUNDARY)] if error > distance else []
 
     def noise_variances(self, z: float) -> Array | float:
-        """Diagonal of `noise`, (K,)."""
+        """Return the diagonal of the noise covariance, (K,)."""
         return 0.0
 
     def task(self, k: int, standard_error: float) -> Task:
-        """Input of the interval method for a parameter.
+        """Return the input of the interval method for a parameter.
 
-        The interval of a negated measure is computed for the measure itself.
+        For a negated measure, such as a negative loss, this is the input for the
+        measure.
         """
         trait, estimate, sign = self.parameters[k].without_negation
         return Task(trait, estimate, standard_error, sign=sign)
@@ -187,9 +189,10 @@ class Estimates:
     ) -> Estimates:
         r"""Estimate contrasts, with the covariance :math:`L V L^T`.
 
-        L contains the derivatives of the contrasts in the estimates. The derivatives of
-        a linear contrast are its coefficients. A ratio is a contrast of logarithms:
-        each derivative is the coefficient times the ratio, divided by the estimate.
+        V is the covariance of the estimates, and L contains the derivatives of the
+        contrasts with respect to the estimates. The derivatives of a linear contrast
+        are its coefficients. A ratio is a contrast of logarithms: each derivative is
+        the coefficient times the ratio, divided by the estimate.
         """
         parameters, entries = [], []
         for row, contrast in enumerate(contrasts):
@@ -224,14 +227,14 @@ class Estimates:
         return replace(compared, row_estimates=row_estimates.with_methods(parameters))
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Return linear combinations of the estimates, with slopes of shape (C, K).
+        """Return estimates of C linear combinations with given coefficients, (C, K).
 
         `parameters` describes the C combinations. Subclasses override this method.
         """
         raise NotImplementedError
 
     def with_methods(self, parameters: Sequence[Parameter]) -> Self:
-        """Return the estimates with the interval methods of other parameters."""
+        """Return the estimates with the interval methods of `parameters`."""
         pairs = zip(self.parameters, parameters, strict=True)
         changed = tuple(replace(old, method=new.method) for old, new in pairs)
         return replace(self, parameters=changed)  # type: ignore[type-var]

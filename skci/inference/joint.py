@@ -50,7 +50,10 @@ AnyMaximum = MaxDistribution | SequentialMaxDistribution
 
 
 class Target(NamedTuple):
-    """Estimand of a report, as text, if not the performance of given models."""
+    """Description of the estimand of a report as text.
+
+    The text is set only if the estimand is not the performance of given models.
+    """
 
     target: str
     """Estimand, such as "the procedures trained on 320 rows"."""
@@ -108,7 +111,7 @@ class JointEstimate:
 
     @cached_property
     def individual(self) -> JointEstimate:
-        """Estimates with individual intervals, without adjustment for their number."""
+        """Estimates with individual intervals, not adjusted for multiplicity."""
         view = replace(self, simultaneous=False)
         # Values that do not depend on `simultaneous` are not computed again.
         shared = ["_covariance", "_variances", "usable", "estimates"]
@@ -118,11 +121,11 @@ class JointEstimate:
         return view
 
     def select(self, positions: Sequence[int]) -> JointEstimate:
-        """Return some of the estimates, with the critical value of this selection."""
+        """Return some of the estimates, with a critical value for this selection."""
         return replace(self, source=self.source.select(positions))
 
     def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
-        """Return the estimates, followed by estimates of more parameters."""
+        """Return the estimates together with estimates of more parameters."""
         assert isinstance(self.source, RowEstimates)
         extended = (*self.source.parameters, *parameters)
         return replace(self, source=self.source.with_parameters(extended))
@@ -134,18 +137,18 @@ class JointEstimate:
         method: str | None = None,
         simultaneous: bool = True,
     ) -> JointEstimate:
-        """Estimate contrasts of the parameters: linear combinations, or ratios.
+        """Estimate linear combinations of the parameters, or ratios.
 
-        The contrasts are the parameters of the returned joint estimate. By default they
-        have the interval method of the compared parameters; see `method_of`. A
-        ValueError is raised if a method does not support a contrast, if a ratio has a
-        measure that may be negative, or if all coefficients cancel.
+        The result is a joint estimate of these contrasts. By default, contrasts have
+        the interval method of the compared parameters; see `method_of`. A ValueError is
+        raised if a method does not support a contrast, if a measure in a ratio may be
+        negative, or if all coefficients of a contrast cancel.
         """
         compared = self.source.contrast(contrasts, ratio, method)
         return replace(self, source=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
-        """Check that the parameters have tables, as planning requires."""
+        """Check that all parameters are estimated from tables, as planning requires."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
         if self.source.available == "skewness":
@@ -171,19 +174,19 @@ class JointEstimate:
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether the estimates were computed from rows, instead of given."""
+        """Whether estimates are computed from rows of data instead of user-supplied."""
         return self.source.rows is not None
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows of the user; None for given estimates."""
+        """Number of rows passed by the user; None for user-supplied estimates."""
         if self.n_user_rows is not None:
             return self.n_user_rows
         return self.rows.n_samples if self.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters; None if rows (with their copies) are independent."""
+        """Number of clusters; None if the rows passed by the user are independent."""
         n_groups = self.source.n_groups
         return None if n_groups == self.n_user_rows else n_groups
 
@@ -199,7 +202,7 @@ class JointEstimate:
 
     @cached_property
     def standard_errors(self) -> Array:
-        """Standard errors, regardless of the confidence level, shape (K,)."""
+        """Standard errors, which do not depend on the confidence level, shape (K,)."""
         errors = self.source.standard_errors.copy()
         for k in range(len(errors)):
             if not self.source.has_variance(k):
@@ -208,12 +211,12 @@ class JointEstimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance behind the intervals, shape (K, K); NaN if unknown."""
+        """Covariance of the estimates used by the intervals, (K, K); NaN if unknown."""
         return self._nan_without_derivative(self._covariance)
 
     @property
     def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K); NaN if unknown.
+        """Correlation used by the critical value, shape (K, K); NaN if unknown.
 
         The correlation is shrunk towards zero if variances have few degrees of freedom,
         unless all estimates share one variance.
@@ -233,26 +236,26 @@ class JointEstimate:
 
     @cached_property
     def _covariance(self) -> Array:
-        """Sampling covariance plus noise, which depends on the confidence level.
+        """Sampling covariance plus noise covariance, (K, K).
 
-        Noise is the variance that a method adds to the estimated variance; see
-        `RowEstimates.noise`.
+        The noise covariance depends on the confidence level. It is the variance that
+        interval methods add to the estimated variance; see `RowEstimates.noise`.
         """
         return self.source.covariance + self.source.noise(self.z)
 
     @cached_property
     def _variances(self) -> Array:
-        """Diagonal of `_covariance`, without the cost of the matrix, (K,)."""
+        """Diagonal of `_covariance`, computed without the matrix, (K,)."""
         return self.source.variances + self.source.noise_variances(self.z)
 
     @cached_property
     def _interval_variances(self) -> Array:
-        """Variances for the limits, (K,).
+        """Variances of the estimates used by the limits, (K,).
 
-        These variances equal `_variances` with one exception: for simultaneous
-        intervals, the noise of components on the boundary of their range is computed at
-        the joint quantile, so that limits match Wilson's interval. The noise of
-        blurring is the same for individual and simultaneous intervals (Yuan and Jiang).
+        These variances equal `_variances` with one exception. If a component is on the
+        boundary of its range, simultaneous intervals compute its noise at the joint
+        quantile, so that limits match Wilson's interval. The noise of blurring is the
+        same for individual and simultaneous intervals (Yuan and Jiang).
         """
         if self.is_individual:
             return self._variances
@@ -264,7 +267,7 @@ class JointEstimate:
         return np.where(on_boundary, self.source.variances + noise, self._variances)
 
     def _nan_without_derivative(self, values: Array) -> Array:
-        """Copy of `values` with NaN for parameters without a linear approximation."""
+        """Return a copy of an array with NaN for parameters without a derivative."""
         values = values.copy()
         values[~self.source.is_linear] = np.nan
         if values.ndim == 2:
@@ -273,9 +276,9 @@ class JointEstimate:
 
     @cached_property
     def usable(self) -> Array:
-        """Mask of the parameters with a usable variance, (K,).
+        """Mask of the parameters whose intervals use an estimated variance, (K,).
 
-        The intervals of the other parameters are their ranges. These parameters do not
+        The interval of any other parameter is the range of the parameter, and does not
         affect the critical value.
         """
         usable = np.zeros(len(self.parameters), dtype=bool)
@@ -291,9 +294,10 @@ class JointEstimate:
 
     @cached_property
     def degrees_of_freedom(self) -> Array:
-        """Degrees of freedom of the variances behind the intervals, shape (K,).
+        """Degrees of freedom of the variances used by the intervals, shape (K,).
 
-        Noise has no sampling error, so it raises the degrees of freedom of the sum.
+        Noise variances are known. Their addition therefore increases the degrees of
+        freedom of the total variance.
         """
         df = self.source.degrees_of_freedom
         if self._are_normal:
@@ -311,9 +315,9 @@ class JointEstimate:
         )
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
-        """Quantiles of t with the same tail probabilities as normal quantiles q.
+        """Convert normal quantiles to t quantiles with the same tail probabilities.
 
-        The parameters at `positions` determine the degrees of freedom.
+        The degrees of freedom are those of the parameters at `positions`.
         """
         if self._are_normal:
             return q
@@ -322,7 +326,7 @@ class JointEstimate:
             return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
-        """Inverse of `to_t_quantile`."""
+        """Convert t quantiles to normal quantiles with the same tail probabilities."""
         if self._are_normal:
             return q
         df = self.degrees_of_freedom[positions]
@@ -331,10 +335,10 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """Critical value shown in reports: half widths in standard errors.
+        """Half width of the joint intervals in standard errors, for reports.
 
-        Limits are computed from `normal_quantile`. If degrees of freedom differ,
-        reports show the critical value for the largest degrees of freedom.
+        If degrees of freedom differ, the value applies to the largest degrees of
+        freedom. Limits are computed from `normal_quantile` instead.
         """
         q = self.normal_quantile
         if not self.usable.any():
@@ -347,11 +351,12 @@ class JointEstimate:
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Critical value for the limits, as a normal quantile.
+        """Critical value of the limits as a normal quantile.
 
-        For individual intervals and for a single usable estimate, it is the two-sided
-        normal quantile. Otherwise it is a quantile of the maximum over the correlated
-        statistics of usable estimates, at all looks if there is a horizon.
+        For individual intervals and for a single usable estimate, this is the two-sided
+        normal quantile of the confidence level. Otherwise, it is a quantile of the
+        maximum of the correlated statistics of usable estimates. If there are several
+        looks at growing data, the maximum is also over all looks.
 
         Limits use the quantile of t with the same tail probability for each parameter;
         see `limits_at_normal_quantile`. For independent estimates these limits have
@@ -368,10 +373,11 @@ class JointEstimate:
         return CriticalValue(normal, q.error * normal / q)
 
     def alpha_of(self, k: int) -> float:
-        """Error probability of a single interval, from the critical value.
+        """Return the error probability of a single interval.
 
-        Without a usable variance, it is Bonferroni's error probability: alpha divided
-        by the number of intervals.
+        The error probability follows from the critical value of the intervals. For a
+        parameter without a usable variance, it is alpha divided by the number of
+        intervals (Bonferroni).
         """
         if self.usable[k]:
             return 2 * float(ndtr(-self.normal_quantile))
@@ -380,16 +386,16 @@ class JointEstimate:
 
     @property
     def common_df(self) -> float | None:
-        """Degrees of freedom of a variance that all estimates share.
+        """Degrees of freedom of the single variance that all estimates share.
 
-        None if estimates have separate variances.
+        None if each estimate has a separate variance.
         """
         return self.source.common_df
 
     def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
-        """Distribution of the maximum over the statistics of usable estimates.
+        """Distribution of the maximum of the statistics of usable estimates.
 
-        For individual intervals it is the distribution of a single statistic.
+        For individual intervals, this is the distribution of a single statistic.
         """
         maximum = self._maxima.get(alternative)
         if maximum is not None:
@@ -415,7 +421,10 @@ class JointEstimate:
         return maximum
 
     def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
-        """One-sided distribution of the maximum of signed statistics at positions."""
+        """Return the one-sided distribution of the maximum of some statistics.
+
+        The statistics of the parameters at `positions` are multiplied by `signs`.
+        """
         if self._loadings is None:
             correlation = self._shrunk_correlation[np.ix_(positions, positions)]
         else:
@@ -429,10 +438,10 @@ class JointEstimate:
 
     @cached_property
     def _loadings(self) -> Loadings | None:
-        """Loadings on common factors, if a correlation matrix would be too large.
+        """Factor loadings, if a correlation matrix would be too large; else None.
 
-        The result is None with a horizon, because `SequentialMaxDistribution` requires
-        a correlation matrix.
+        The result is also None for several looks at growing data, because
+        `SequentialMaxDistribution` requires a correlation matrix.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
@@ -443,7 +452,10 @@ class JointEstimate:
         alternative: Alternative,
         **options: Any,
     ) -> AnyMaximum:
-        """Distribution of the maximum of correlated statistics over all looks."""
+        """Return the distribution of the maximum of correlated statistics.
+
+        If there are several looks at growing data, the maximum is over all looks.
+        """
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
             return SequentialMaxDistribution(correlation, self.horizon, **options)
@@ -451,10 +463,10 @@ class JointEstimate:
 
     @cached_property
     def is_individual(self) -> bool:
-        """Whether intervals are not adjusted for their number.
+        """Whether intervals are individual, without an adjustment for multiplicity.
 
-        The result is True for individual intervals, and if at most one parameter has a
-        usable variance.
+        Joint intervals need no adjustment if at most one parameter has a usable
+        variance.
         """
         if len(self.parameters) == 1 or not self.simultaneous:
             return True
@@ -462,7 +474,7 @@ class JointEstimate:
 
     @cached_property
     def intervals(self) -> Array:
-        """Lower and upper limits, shape (K, 2); the range if no variance is usable."""
+        """Lower and upper limits, shape (K, 2); the range without a usable variance."""
         limits = np.empty((len(self.parameters), 2))
         for k in (~self.usable).nonzero()[0].tolist():
             limits[k] = self.parameters[k].trait.bounds
@@ -475,9 +487,9 @@ class JointEstimate:
     def limits_at_normal_quantile(
         self, positions: Array, q: float | Array, z: float
     ) -> Array:
-        """Limits for normal quantiles q, converted to t for finite df, (n, 2).
+        """Return the limits at normal quantiles, converted to t quantiles, (n, 2).
 
-        `q` is one number or an (n, 2) array with quantiles for lower and upper limits.
+        `q` is one number, or an (n, 2) array with quantiles for lower and upper limits.
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
@@ -486,11 +498,12 @@ class JointEstimate:
         return self.limits_at(positions, quantiles, z)
 
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
-        """Limits of parameters with a usable variance, by their methods, (n, 2).
+        """Return the limits of parameters with a usable variance, (n, 2).
 
-        `crit` has the critical values of lower and upper limits, (n, 2); z is the
-        normal quantile of the level. For negated measures, such as losses, limits are
-        negated and exchanged. Undefined classes and bins extend the limits.
+        `crit` contains the critical values of lower and upper limits, (n, 2), and z is
+        the normal quantile of the confidence level. The limits of a negated measure,
+        such as a negative loss, are the negated limits of the measure. Undefined
+        classes and bins widen the interval.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, indices, tasks in self._tasks_by_method(positions):
@@ -509,11 +522,11 @@ class JointEstimate:
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
-        """Critical values at which limits of usable parameters equal null values, (n,).
+        """Return the critical values at which limits equal null values, (n,).
 
-        If `above`, the limit is the lower limit, else the upper limit. The critical
-        value is minus infinity if no limit reaches the null, and NaN if the search
-        failed.
+        The limit is the lower limit where `above` is true, and the upper limit
+        elsewhere. The critical value is minus infinity if no limit reaches the null
+        value, and NaN if the search failed.
         """
         parameters = [self.parameters[k] for k in positions.tolist()]
         low, high = np.array([parameter.extension for parameter in parameters]).T
@@ -535,7 +548,7 @@ class JointEstimate:
     def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Yield methods, indices in `positions`, and tasks of their parameters."""
+        """Yield each interval method with the indices and inputs of its parameters."""
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for i, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan

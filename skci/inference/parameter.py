@@ -55,9 +55,9 @@ DEFAULT_MODEL = "y_pred"
 
 @dataclass(frozen=True)
 class ParameterLabels:
-    """Names that identify a parameter: model, metric, subgroup.
+    """Names that identify a parameter, such as the model, the metric and the subgroup.
 
-    Reports derive their labels from the key.
+    Reports derive their row labels from these names.
     """
 
     metric: str = ""
@@ -75,7 +75,7 @@ class ParameterLabels:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Names of the parameter by column of a report."""
+        """Names of the parameter by label column of a report."""
         shared = {"metric": self.metric, **dict(self.subgroup)}
         if self.contrast:
             named = {"contrast": self.contrast, **shared}
@@ -95,7 +95,7 @@ class ParameterLabels:
 
     @property
     def name(self) -> str:
-        """Name of the model or contrast, or of both sides of a comparison."""
+        """Name of the model or contrast; for a comparison, such as "new - old"."""
         model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
@@ -107,29 +107,29 @@ class ParameterLabels:
 
     @property
     def panel(self) -> str:
-        """Name of the comparison of models: the metric and, if any, the subgroup."""
+        """Metric and, if any, subgroup within which models are compared."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
-        """Level of a factor, "model" or "subgroup"."""
+        """Return the name of the model, or of the subgroup."""
         if factor == "model":
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> ParameterLabels:
-        """Key without the model or the subgroup, which all compared levels share."""
+        """Return the key without the name of the model, or of the subgroup."""
         if factor == "model":
             return replace(self, model="", sample="")
         return replace(self, subgroup=())
 
     @property
     def reverse(self) -> ParameterLabels:
-        """Key of the reverse difference or ratio; other keys are unchanged."""
+        """Key of the difference or ratio in reverse order; otherwise, the same key."""
         return replace(self, compared=self.compared and self.compared[::-1])
 
     @property
     def subgroup_names(self) -> list[str]:
-        """Subgroups as text, such as "sex = f", by column."""
+        """Subgroup as text for each column, such as "sex = f"."""
         return [f"{column} = {name}" for column, name in self.subgroup]
 
     def __str__(self) -> str:
@@ -149,7 +149,7 @@ Contrasts = Sequence[Contrast]
 
 @dataclass(frozen=True, eq=False)
 class CellMap:
-    """Map from the labels of a unit to a cell of a parameter's table."""
+    """Map from the label codes of a unit to a cell of a parameter's table."""
 
     columns: tuple[int, ...]
     """Columns of label codes on which the cell depends."""
@@ -167,7 +167,7 @@ class CellMap:
     """Index of the independent sample whose units have a cell."""
 
     def __call__(self, *codes: Array) -> Array:
-        """Cells for label codes, passed as one array per column."""
+        """Return the cell of each unit from arrays of label codes."""
         index = []
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
@@ -175,7 +175,7 @@ class CellMap:
         return cells
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
-        """Return the map restricted to the units of some subgroups, cached."""
+        """Return the map for the units of some subgroups only, cached."""
         if subgroups not in self._by_subgroups:
             self._by_subgroups[subgroups] = replace(self, subgroups=subgroups)
         return self._by_subgroups[subgroups]
@@ -186,18 +186,18 @@ class CellMap:
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """Content of the map without columns and units, for comparison and hashing."""
+        """Content of the map that determines the table, for comparison and hashing."""
         symbols = tuple(column.tobytes() for column in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
-        """Whether the units of a subgroup of a sample have a cell."""
+        """Whether units of a sample and subgroup have a cell in the table."""
         inside = self.subgroups is None or subgroup in self.subgroups
         return inside and self.sample == sample
 
 
 class Clipped(NamedTuple):
-    """Number and share of the rows with a clipped probability."""
+    """Number and share of the rows whose predicted probability was clipped."""
 
     n: float
     n_samples: float
@@ -206,7 +206,7 @@ class Clipped(NamedTuple):
 
 
 class SubgroupSize(NamedTuple):
-    """Number of rows in a subgroup, and of positive rows if there are two labels."""
+    """Number of rows in a subgroup and, for two labels, number of positive rows."""
 
     n: int
     positives: int | None
@@ -214,9 +214,9 @@ class SubgroupSize(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameter:
-    """A quantity to estimate: a metric of a model, or a contrast of several.
+    """Quantity to estimate: a metric of a model, or a contrast of several metrics.
 
-    The estimate is `fixed_estimate`. A `TableParameter` computes it from its table.
+    The estimate is `fixed_estimate`, or for a `TableParameter` a function of its table.
     """
 
     key: ParameterLabels
@@ -267,7 +267,7 @@ class Parameter:
 
     @property
     def estimate(self) -> float:
-        """Value of the measure, or `undefined_as` if it is undefined."""
+        """Value of the measure, or `undefined_as` for an undefined measure."""
         return self.value if self.defined else self.undefined_as
 
     @property
@@ -277,7 +277,7 @@ class Parameter:
 
     @property
     def without_negation(self) -> tuple[MeasureProperties, float, int]:
-        """Properties and estimate of the measure; sign -1 if negated, else 1."""
+        """Properties and estimate of the measure, and its factor -1 or 1."""
         measure = self.trait.negative_of
         if measure is None:
             return self.trait, self.estimate, 1
@@ -285,7 +285,7 @@ class Parameter:
 
     @property
     def is_on_boundary(self) -> bool:
-        """Whether the parameter is an area on the boundary or contrasts such areas."""
+        """Whether the parameter is an area of 0 or 1, or a contrast of such areas."""
         return False
 
     @property
@@ -299,9 +299,10 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """A parameter whose estimate is a functional of the counts in a table.
+    """Parameter whose estimate is a functional of the counts in a table.
 
-    The table of a contrast has the combinations of the cells of both models.
+    The cells in the table of a contrast are combinations of the cells of the compared
+    parameters.
     """
 
     functional: Functional
@@ -324,7 +325,7 @@ class TableParameter(Parameter):
     def from_influence(
         cls, value: float, influence: Array, counts: Array, **fields: Any
     ) -> TableParameter:
-        """Parameter from its value and the influence values of the m cells."""
+        """Return a parameter with a given value and influence values of m cells."""
         functional = FixedValueFunctional((value, influence), counts)
         return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
@@ -341,7 +342,7 @@ class TableParameter(Parameter):
         return {}
 
     def subset(self, units: Array, counts: Array) -> TableParameter:
-        """Return the parameter restricted to the masked units, cached."""
+        """Return the parameter for the units in a mask only, cached."""
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
@@ -368,7 +369,7 @@ class TableParameter(Parameter):
 
     @property
     def allows_for_unseen_bounds(self) -> bool:
-        """Whether the method accounts for a bound of the values that no row has."""
+        """Whether the interval allows for a bound of the values that no row has."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()
@@ -385,12 +386,12 @@ class TableParameter(Parameter):
 
     @cached_property
     def units(self) -> Array:
-        """Mask of the units of the sample that are in the table."""
+        """Mask of the units of the sample that have a cell in the table."""
         return self.index < self.size
 
     @cached_property
     def covers_all_units(self) -> bool:
-        """Whether all units are in the table, and in the tables of all components."""
+        """Whether the parameter, and all components of a contrast, use all units."""
         return bool(self.units.all()) and all(map(_COVERS_ALL_UNITS, self.components))
 
     @cached_property
@@ -408,26 +409,29 @@ class TableParameter(Parameter):
 
     @property
     def weights(self) -> Array:
-        """Weights of the cells at which the functional is linearised."""
+        """Cell weights at which the functional is linearised."""
         if self.interval_method.smooths:
             return self.smoothed_weights
         return self.counts / self.total
 
     @property
     def smoothed_weights(self) -> Array:
-        """Weights of the cells with pseudo-counts, regardless of the method."""
+        """Cell weights with pseudo-counts, for any interval method."""
         counts = self.counts + self.smoothing
         total = counts.sum()
         return counts / total if total else counts
 
     @cached_property
     def linearised(self) -> Evaluation:
-        """Influence values and gradient at `weights`."""
+        """Value, influence values and gradient of the functional at `weights`."""
         return self.functional(self.weights)
 
     @property
     def smoothed_influence(self) -> Array:
-        """Influence values at the table with pseudo-counts, zero where not finite."""
+        """Influence values at the table with pseudo-counts.
+
+        Values that are not finite are replaced by zero.
+        """
         influence = self.functional(self.smoothed_weights).influence
         return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
 
@@ -438,7 +442,7 @@ class TableParameter(Parameter):
 
     @cached_property
     def max_abs_derivative(self) -> float:
-        """Largest absolute derivative of the functional in one of its moments."""
+        """Largest absolute partial derivative of the functional."""
         return float(np.abs(self.linearised.gradient).max())
 
     @cached_property
@@ -462,7 +466,10 @@ class TableParameter(Parameter):
 
     @cached_property
     def boundary(self) -> list[Boundary]:
-        """Components on the boundary, for methods that add no other variance."""
+        """Components on the boundary of their range.
+
+        The list is empty if the interval method adds another variance.
+        """
         method = self.interval_method
         if method.adds_variance or not self.is_linear:
             return []
@@ -478,7 +485,7 @@ class TableParameter(Parameter):
 
 
 def with_fixed_estimate(parameter: Parameter, estimate: float) -> Parameter:
-    """Parameter with a given estimate, without a table."""
+    """Return a parameter with a fixed estimate and without a table."""
     low, high = parameter.trait.bounds
     traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
     return Parameter(

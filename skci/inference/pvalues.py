@@ -23,10 +23,10 @@ def pvalue(
     null: float,
     alternative: Alternative = "two-sided",
 ) -> float:
-    """P-value of a null value, adjusted if the intervals are joint.
+    """Return the p-value for a null value, adjusted if the intervals are joint.
 
     The p-value is 1 for a parameter without a usable variance, because the interval of
-    such a parameter is the whole range.
+    such a parameter is its whole range.
     """
     if not joint.usable[position]:
         return 1.0
@@ -49,7 +49,10 @@ def pvalue(
 
 
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
-    """Two-sided p-values of all parameters, for one null or (K,) nulls, (K,)."""
+    """Return two-sided p-values of all parameters, (K,).
+
+    `null` is the null value of all parameters, or an array of K null values.
+    """
     values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
@@ -58,9 +61,9 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
 
 
 def excludes(joint: JointEstimate, null: float) -> Array:
-    """Mask of the intervals that exclude a null value, (K,).
+    """Return a mask of the intervals that exclude a null value, (K,).
 
-    The function computes neither limits nor p-values.
+    The function is faster than computing limits or p-values.
     """
     excluded = np.zeros(len(joint.parameters), dtype=bool)
     usable, statistics = _usable_statistics(joint, null)
@@ -85,11 +88,13 @@ def step_down(joint: JointEstimate, null: float) -> Array:
 
 
 def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
-    """Critical values at which intervals reach 0, with the signs of estimates, (K,).
+    """Return signed test statistics for the null value 0, (K,).
 
-    The critical values are t quantiles, with the degrees of freedom of each parameter.
-    The statistic of a parameter without a usable variance is 0. If `positions` of
-    usable parameters are given, all other statistics are 0.
+    The size of a statistic is the critical value at which the interval reaches 0, and
+    its sign is the sign of the estimate. The critical values are t quantiles with the
+    degrees of freedom of each parameter. Statistics of parameters without a usable
+    variance are 0. If `positions` of usable parameters are passed, all other statistics
+    are 0.
     """
     statistics = np.zeros(len(joint.parameters))
     usable = np.flatnonzero(joint.usable) if positions is None else positions
@@ -103,7 +108,7 @@ def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> A
 def _usable_statistics(
     joint: JointEstimate, null: float | Array
 ) -> tuple[Array, Array]:
-    """Positions of parameters with a usable variance, and their statistics."""
+    """Return the positions of parameters with a usable variance, and statistics."""
     usable = np.flatnonzero(joint.usable)
     nulls = np.broadcast_to(null, len(joint.parameters))[usable]
     if not len(usable):
@@ -114,7 +119,7 @@ def _usable_statistics(
 def _two_sided_statistics(
     joint: JointEstimate, positions: Array, nulls: Array
 ) -> Array:
-    """Statistics of the nearer limits; 0 if an estimate equals its null."""
+    """Return nonnegative test statistics; 0 if an estimate equals its null value."""
     estimates = joint.estimates[positions]
     statistics = np.zeros(len(positions))
     distinct = np.flatnonzero(estimates != nulls)
@@ -128,10 +133,11 @@ def _two_sided_statistics(
 def _statistics(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Critical values at which lower limits (if `above`) or upper limits equal nulls.
+    """Return the test statistics as normal quantiles.
 
-    The critical values are normal quantiles, or quantiles of a multivariate t for joint
-    intervals with a common variance.
+    A statistic is the critical value at which the lower limit (where `above` is true)
+    or the upper limit equals the null value. For joint intervals with a common
+    variance, statistics are quantiles of a multivariate t instead.
     """
     statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
@@ -142,7 +148,11 @@ def _statistics(
 def statistics_at(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Critical values in standard errors at which limits equal nulls."""
+    """Return the critical values at which limits equal null values.
+
+    A critical value is the half width of an interval in standard errors. The limit is
+    the lower limit where `above` is true, and the upper limit elsewhere.
+    """
     roots = joint.roots(positions, nulls, above)
     for row in np.flatnonzero(np.isnan(roots)):
         position = positions[row : row + 1]
@@ -151,7 +161,10 @@ def statistics_at(
 
 
 def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
-    """Critical value by a search; other quantities keep the intervals' level."""
+    """Search the critical value at which a limit equals the null value.
+
+    The normal quantile of the confidence level is not changed in the search.
+    """
     if above != (joint.estimates[position] > null):
         return -_search(joint, position, null, not above)
 

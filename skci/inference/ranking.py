@@ -29,7 +29,7 @@ _MIN_QUANTILE = 1e-6  # about the quantile of the lowest two-sided level
 
 
 def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
-    """Positions of parameters of one metric, sorted from best to worst estimate."""
+    """Sort the positions of parameters from the best to the worst estimate."""
     sign = joint.parameters[positions[0]].trait.sign
     order = np.argsort(-sign * joint.estimates[list(positions)], kind="stable")
     return np.array(positions)[order].tolist()
@@ -40,10 +40,10 @@ def intervals_to_best(
 ) -> tuple[Array, JointEstimate]:
     """Simultaneous intervals for each model minus the best other model, (R, 2).
 
-    See `compare_with_best`. Limits are clipped to the range of a difference. The
-    function also returns the pairwise differences from which limits are computed. With
-    many models, it skips pairs of two models that are both shown to be worse than the
-    leader.
+    Limits are clipped to the range of a difference; see `compare_with_best`. Also
+    returns the pairwise differences from which the limits are computed. With many
+    models, two models that are both shown to be worse than the best estimate are not
+    compared.
     """
     trait = joint.parameters[positions[0]].trait
     size = len(positions)
@@ -60,7 +60,7 @@ def intervals_to_best(
 def _advantages(
     joint: JointEstimate, positions: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> JointEstimate:
-    """Estimate the advantage of the first over the second model of each pair."""
+    """Estimate how much better the first model of each pair is."""
     sign = joint.parameters[positions[0]].trait.sign
     contrasts = [
         comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
@@ -69,10 +69,10 @@ def _advantages(
 
 
 def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Mask of the models shown to be worse than the leader, (R,).
+    """Return a mask of the models shown to be worse than the best estimate, (R,).
 
-    The leader has the best estimate. Bonferroni's inequality is used, so that any joint
-    critical value of R - 1 comparisons gives the same conclusion.
+    The R - 1 comparisons use Bonferroni's inequality, which is conservative for any
+    joint critical value.
     """
     size = len(positions)
     best = list(positions).index(best_first(joint, positions)[0])
@@ -84,10 +84,11 @@ def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
 
 
 def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
-    """Unadjusted one-sided p-values for the claim that the first is better, (K,).
+    """Return one-sided p-values for the claim that the first is better, (K,).
 
-    If `positions` are given, p-values at other positions are .5. With a horizon, all
-    p-values are .5, because the p-value of a single look is not valid.
+    The p-values are not adjusted for multiplicity. Outside of `positions`, if passed,
+    p-values are .5. If there are several looks at growing data, all p-values are .5,
+    because the p-value of a single look is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
@@ -98,7 +99,7 @@ def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
 def compare_with_best(
     size: int, pairs: Sequence[tuple[int, int]], compared: JointEstimate
 ) -> tuple[Array, Array]:
-    r"""Compare each of R models with the best other model, for higher-is-better values.
+    r"""Compare each of R models with the best other model; higher values are better.
 
     The intervals are multiple comparisons with the best for any covariance [1]_, [2]_:
 
@@ -139,12 +140,13 @@ def compare_with_best(
 def _one_sided_quantiles(
     size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
 ) -> Array:
-    """One-sided joint normal quantiles for differences, by model, (R,).
+    """Return a one-sided joint normal quantile for each of R models.
 
-    `first` and `second` are the models of the usable differences. A quantile is
-    infinite for a model that is worse than another by Bonferroni's inequality, and NaN
-    for a model without usable differences. Quantiles are at least `_MIN_QUANTILE`, so
-    that no limit excludes its estimate even at low confidence levels.
+    `first` and `second` are the models of the usable differences. The quantile is
+    infinite for a model that is worse than another model by Bonferroni's inequality,
+    and NaN for a model without usable differences. Quantiles are at least
+    `_MIN_QUANTILE`, so that no interval excludes its estimate, even at low confidence
+    levels.
     """
     quantiles = np.full(size, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -176,10 +178,11 @@ def _one_sided_quantiles(
 
 
 def estimated_ranks(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
-    """Ranks of the estimates among the estimates of their panel, 1 for the best, (K,).
+    """Return the ranks of the estimates within each panel, 1 for the best, (K,).
 
-    Equal estimates have equal ranks; undefined estimates have NaN. `panels` contains
-    the positions of the parameters of each panel.
+    A panel is a metric or a metric in a subgroup; `panels` contains the positions of
+    its parameters. Equal estimates have equal ranks. Undefined estimates have the rank
+    NaN.
     """
     ranks = []
     for positions in map(list, panels):
@@ -228,7 +231,7 @@ def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Arr
 
 
 class _OrderedPairs(NamedTuple):
-    """Pairs of parameters, with the statistics of their differences."""
+    """Pairs of parameters with the statistics of their differences."""
 
     better: Array
     """Position of the parameter with the better estimate."""
@@ -240,24 +243,27 @@ class _OrderedPairs(NamedTuple):
     """Degrees of freedom of the differences."""
 
     def subset(self, rows: Array) -> _OrderedPairs:
-        """Pairs at some rows."""
+        """Return some of the pairs."""
         return _OrderedPairs(*(column[rows] for column in self))
 
     def with_parameter(self, k: int) -> _OrderedPairs:
-        """Pairs that include parameter k."""
+        """Return the pairs that include parameter k."""
         return self.subset((self.better == k) | (self.worse == k))
 
     def with_variance(self, factor: Array) -> _OrderedPairs:
-        """Pairs whose difference varies, given the loadings of the parameters."""
+        """Return the pairs whose difference has a nonzero variance.
+
+        `factor` contains the loadings of the parameters.
+        """
         variances = (factor**2).sum(axis=1)
         squares = ((factor[self.better] - factor[self.worse]) ** 2).sum(axis=1)
         noise = _NO_VARIANCE * (variances[self.better] + variances[self.worse])
         return self.subset(squares > noise)
 
     def counts(self, joint: JointEstimate, factor: Array | None) -> Array:
-        """Numbers of parameters shown to be better and worse, by parameter, (2, P).
+        """Count the parameters shown to be better or worse than each parameter, (2, P).
 
-        Several pairs need the loadings of the parameters, `factor`.
+        `factor` contains the loadings of the parameters, which several pairs require.
         """
         df, statistics = joint.common_df, self.statistics
         if df is None:  # convert to normal quantiles
@@ -277,7 +283,7 @@ class _OrderedPairs(NamedTuple):
 def _ordered_pairs(
     joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> _OrderedPairs:
-    """Pairs of parameters of each panel, ordered by their estimates."""
+    """Return all pairs of parameters within each panel, the better estimate first."""
     empty = np.zeros(0, dtype=int)
     blocks: list[Sequence[Array]] = [[empty, empty, np.zeros(0), np.zeros(0)]]
     for positions in panels:
@@ -297,10 +303,10 @@ def _ordered_pairs(
 def _loadings(
     joint: JointEstimate, factor: Array, better: Array, worse: Array
 ) -> Loadings:
-    """Loadings of the differences, given the loadings of the parameters.
+    """Return the factor loadings of differences.
 
-    If the compared units depend on the pair, the covariance of the differences is
-    computed directly.
+    `factor` contains the loadings of the parameters. If the common units depend on the
+    pair, loadings are computed from the covariance of the differences instead.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)
@@ -313,11 +319,11 @@ def _loadings(
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Letters such that two of R rows share a letter exactly if they do not differ.
+    """Return letters such that two rows share a letter unless they differ.
 
-    `differ` is a symmetric boolean matrix. The first row has an "a". Each letter
-    belongs to a maximal set of rows that do not differ, as in the insert-and-absorb
-    algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
+    `differ` is a symmetric boolean matrix of shape (R, R). The first row has an "a".
+    Each letter belongs to a maximal set of rows that do not differ, as in the
+    insert-and-absorb algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
     similar = [frozenset(np.flatnonzero(~row).tolist()) for row in differ]
     groups = sorted(map(sorted, _maximal_cliques(similar)))
@@ -329,10 +335,11 @@ def compact_letters(differ: Array) -> list[str]:
 
 
 def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
-    """Yield all maximal sets of vertices that are neighbours of each other.
+    """Yield all maximal cliques of a graph.
 
-    Each vertex is a neighbour of itself. The algorithm is that of Bron and Kerbosch
-    (1973, Comm. ACM 16, 575-577) with pivots.
+    A clique is a set of vertices that are all neighbours. Each vertex is its own
+    neighbour. The algorithm is the algorithm of Bron and Kerbosch (1973, Comm. ACM 16,
+    575-577) with pivots.
     """
     empty: frozenset[int] = frozenset()
     stack = [(empty, frozenset(range(len(neighbours))), empty)]
@@ -351,6 +358,6 @@ def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset
 
 
 def _letter(k: int) -> str:
-    """Letter number k: a to z, then a1, b1, ..."""
+    """Return letter k of the sequence a, ..., z, a1, b1, ..."""
     round_, letter = divmod(k, 26)
     return chr(ord("a") + letter) + (str(round_) if round_ else "")

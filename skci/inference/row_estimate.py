@@ -58,7 +58,10 @@ _P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one 
 
 
 def heavy_tail(trait: MeasureProperties) -> SmallSampleReason:
-    """Reason due to heavy tails; a bounded measure has a variance."""
+    """Return the reason of a warning about heavy tails.
+
+    For an unbounded measure, the reason includes that the variance may not exist.
+    """
     text = "heavy tails: a few rows have so much influence that "
     if np.isfinite(trait.bounds).all():
         return SmallSampleReason(f"{text}the interval may be too narrow")
@@ -81,10 +84,10 @@ _NO_HEAVIER = SmallSampleReason(
 
 
 def small_sample_factor(m: float, n: float) -> float:
-    """Factor for influence values on m of n units, if a design corrects for n units.
+    """Return a factor that corrects influence values for a subset of m of n units.
 
-    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). The
-    factor is 1 if the design has infinitely many units.
+    The factor replaces the small-sample correction n / (n - 1) of the design by m / (m
+    - 1). The factor is 1 if the design has infinitely many units.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -95,7 +98,7 @@ def small_sample_factor(m: float, n: float) -> float:
 class RowEstimate:
     """Sampling variance of one parameter in a simple random sample.
 
-    `DesignEstimate` overrides the members that depend on another design.
+    `DesignEstimate` overrides the members that depend on the design.
     """
 
     parameter: TableParameter
@@ -118,26 +121,29 @@ class RowEstimate:
 
     @property
     def table_of_interval(self) -> tuple[Functional, Array, float]:
-        """Functional, counts and design effect for the interval method.
+        """Functional, counts and design effect from which the interval is computed.
 
-        Methods that also use the standard error may have another design effect.
+        The standard error, if the method uses it, may have another design effect.
         """
         return self.parameter.functional, self.parameter.counts, self.design_effect
 
     def stratum_noise(self, z: float) -> float:
-        """Noise variance for strata with few rows in a cell."""
+        """Return the noise variance for strata with few rows in a cell."""
         return 0.0
 
     @property
     def _n_in_table(self) -> float:
-        """Number of independent units with a row in the table."""
+        """Number of independent units that have a row in the table."""
         return self.rows.n_rows(self.parameter.units)
 
     # Influence values and variance
 
     @cached_property
     def n_units(self) -> float:
-        """Number of independent units in the table; the minimum of the components."""
+        """Number of independent units in the table.
+
+        For a contrast, this is the minimum over the compared parameters.
+        """
         if self.components:
             return min(component.n_units for component in self.components)
         if self.parameter.covers_all_units:
@@ -146,24 +152,28 @@ class RowEstimate:
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Masks of the units in each class of an area; empty for other measures."""
+        """Masks of the units in each class of an area, such as a ROC AUC.
+
+        The list is empty for other measures.
+        """
         classes, index = self.parameter.support.classes, self.parameter.index
         return [np.append(cells, False)[index] for cells in classes]
 
     @cached_property
     def influence(self) -> Array:
-        """Influence values on the cells, with mean zero over the rows.
+        """Influence values of the table cells, with mean zero over the rows.
 
-        The influence values are computed at the weights of the interval method. If some
-        units are outside the table, a last value of zero is added for these units.
+        The functional is linearised at the weights of the interval method. If some
+        units are outside the table, the last value is zero and belongs to these units.
         """
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
-        """Influence values, centred and rescaled from m rows of a table to n rows.
+        """Centre influence values, and rescale them from the table to all rows.
 
-        If the components of a contrast have different rows, each component has its own
-        small-sample factor. If one component has all rows, the largest factor is used.
+        If the components of a contrast cover different rows, each component has its own
+        small-sample factor. If one component covers all rows, all components have the
+        largest factor.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
@@ -184,21 +194,21 @@ class RowEstimate:
 
     @cached_property
     def small_sample_factor(self) -> float:
-        """Small-sample factor for a parameter estimated from m of n units."""
+        """Correction of influence values if the table covers only some units."""
         if self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self.n_units, self.design.n_units)
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """Number of rows divided by the number of rows in the table."""
+        """Total number of rows divided by the number of rows in the table."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
     def _variance_components(self, influence: Array) -> Iterable[Component]:
-        """Components of the variance: totals of influence values by independent unit.
+        """Return the variance components, from totals of influence values by unit.
 
-        A second column indicates the units in the table, unless every row is a unit of
+        Unless every row is a unit of the table, a second column indicates the units in
         the table. Units of the same cell are pooled if the design allows pooling.
         """
         rows, design, index = self._pooled
@@ -212,9 +222,9 @@ class RowEstimate:
 
     @cached_property
     def _pooled(self) -> tuple[Rows, SampleDesign, Any]:
-        """Rows, design and cell index, with one unit for each cell if possible.
+        """Rows, design and cell indices, where units of the same cell are merged.
 
-        If the design does not pool units, the rows are those of the sample.
+        If the design does not allow merging, the rows of the sample are unchanged.
         """
         parameter, rows = self.parameter, self.rows
         size = parameter.size + (not parameter.covers_all_units)
@@ -231,9 +241,10 @@ class RowEstimate:
 
     @cached_property
     def estimated_variance(self) -> float:
-        """Variance of the estimate without noise; zero if there is no derivative.
+        """Sampling variance of the estimate, without noise.
 
-        For methods that smooth, the result is at least the variance with pseudo-counts.
+        The variance is zero if the parameter has no derivative. For methods with
+        pseudo-counts, it is at least the variance at the table with pseudo-counts.
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
@@ -244,13 +255,16 @@ class RowEstimate:
 
     @property
     def _variance_with_pseudo_counts(self) -> float:
-        """Variance at the table with pseudo-counts, for methods that smooth."""
+        """Variance at the table with pseudo-counts."""
         parameter = self.parameter
         squares = parameter.weights @ parameter.linearised.influence**2
         return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
-        """Noise variance of a parameter that is not a contrast; see `RowEstimates`."""
+        """Return the noise variance of a parameter; see `RowEstimates.noise`.
+
+        The parameter must not be a contrast.
+        """
         parameter = self.parameter
         if not parameter.is_linear:
             return 0.0
@@ -268,7 +282,7 @@ class RowEstimate:
 
     @cached_property
     def moments(self) -> Moments:
-        """Variance, skewness and degrees of freedom, from unit totals of influence."""
+        """Variance, skewness and degrees of freedom of totals of influence values."""
         classes = self.parameter.support.classes
         is_partition = classes and not (self.components and self._classes_cross)
         pooled = self._pooled_units(classes) if is_partition else []
@@ -276,9 +290,10 @@ class RowEstimate:
 
     @property
     def _classes_cross(self) -> bool:
-        """Whether classes of two areas overlap, and neither includes the other.
+        """Whether a class of one area partly overlaps a class of another area.
 
-        Influence values then do not have mean zero within their intersections.
+        Influence values then do not have mean zero within the intersection of the
+        classes.
         """
         partitions = {
             tuple(cells.tobytes() for cells in classes): classes
@@ -292,13 +307,13 @@ class RowEstimate:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Masks or weights of pooled units, from masks or weights of cells."""
+        """Convert masks or weights of cells to masks or weights of the merged units."""
         size, index = len(self.influence), self._pooled[2]
         return [np.append(cells, False)[:size][index] for cells in sets]
 
     @cached_property
     def has_variance(self) -> bool:
-        """Whether the variance of the estimate is nonzero beyond rounding error."""
+        """Whether the variance of the estimate is larger than its rounding error."""
         if not self.parameter.is_linear:
             return False
         minimum = NO_VARIANCE * self.parameter.max_abs_derivative
@@ -306,7 +321,7 @@ class RowEstimate:
 
     @cached_property
     def is_estimable(self) -> bool:
-        """Whether there are enough units for the variance and for all components."""
+        """Whether there are enough units to estimate a variance."""
         parameter = self.parameter
         method = parameter.interval_method
         rows_suffice = self.design.rows_are_units
@@ -318,7 +333,10 @@ class RowEstimate:
 
     @property
     def single_unit(self) -> str:
-        """Name of the unit, row or group, if a single one determines the variance."""
+        """Unit that alone determines the variance: "row", "group" or "".
+
+        The text includes the class and the subgroup of the unit.
+        """
         unit = "row" if self.design.rows_are_units else "group"
         for part in self.components or [self]:
             classes, subgroup = part.classes_of_area, part.parameter.key.subgroup
@@ -336,9 +354,10 @@ class RowEstimate:
 
     @property
     def _components_vary(self) -> bool:
-        """Whether each component that does not cover all rows has a variance.
+        """Whether each component on a subset of the rows has a nonzero variance.
 
-        The result is also True if the method smooths or blurs.
+        The result is also true for methods that add a variance, by pseudo-counts or
+        noise.
         """
         method = self.parameter.interval_method
         if method.adds_variance:
@@ -363,10 +382,10 @@ class RowEstimate:
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite's degrees of freedom for the variance.
+        """Satterthwaite's degrees of freedom of the variance.
 
-        The degrees of freedom are infinite if the method smooths or if the observed
-        variance is zero.
+        The degrees of freedom are infinite for methods with pseudo-counts, and if the
+        observed variance is zero.
         """
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
@@ -379,11 +398,11 @@ class RowEstimate:
 
     @property
     def _df_of_totals(self) -> float:
-        """Degrees of freedom for totals of influence values.
+        """Degrees of freedom of the totals of influence values.
 
-        The degrees of freedom are at most the degrees of freedom within each class of
-        an area, or within events, because the variance within few rows may be tiny by
-        chance.
+        A variance within few rows may be tiny by chance. The result is therefore at
+        most the degrees of freedom within each class of an area, or within the rows
+        with an event.
         """
         candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
@@ -393,9 +412,10 @@ class RowEstimate:
         return min(candidates)
 
     def _df_within(self, units: Array, rows: Rows, design: SampleDesign) -> float:
-        """Degrees of freedom of a variance within units, given as a mask or weights.
+        """Return the degrees of freedom of a variance within a subset of units.
 
-        All rows of the sample are assumed to have equal weight.
+        `units` is a mask or weights of the units. All rows of the sample are assumed to
+        have equal weight.
         """
         if units.dtype == bool:
             return max(rows.n_rows(units) - 1.0, 0.0)
@@ -403,14 +423,15 @@ class RowEstimate:
 
     @cached_property
     def hall_coefficients(self) -> tuple[float, float, float]:
-        r"""Coefficients a, b and c of the correction for skewness and curvature.
+        r"""Coefficients a, b and c of Hall's correction for skewness and curvature.
 
         For the studentised error T of a mean with skewness g, the transformation
         :math:`T + a T^2 + a^2 T^3/3 + b` with a = g/3 and b = g/6 is symmetric to
-        second order (Hall, 1992). For other functionals, let k be half the second
+        second order (Hall, 1992). For other functionals, k is half the second
         derivative in the least favourable direction, in standard errors. Then k is
-        added to a and b (DiCiccio and Efron, 1992). A ratio of sums has c = k instead;
-        see `with_curvature`. The absolute values of a and a + c are at most 1/3.
+        added to a and b (DiCiccio and Efron, 1992). For a ratio of sums, c = k and k is
+        not added to a and b; see `with_curvature`. The absolute values of a and a + c
+        are at most 1/3.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -450,14 +471,14 @@ class RowEstimate:
     def _direction(self) -> Array:
         """Change of the weights of units in the least favourable direction.
 
-        Let S be the total of influence values within an independent unit. The weights
-        of its rows change by S, divided by the root of the sum of squares of S over
-        units. The estimate then changes by its standard error.
+        The weight of each row changes by S, the sum of the influence values in its
+        independent unit, divided by the root of the sum of squares of S. The estimate
+        then changes by one standard error.
         """
         return self._direction_of(self._influences.column(0))
 
     def _direction_of(self, values: Array) -> Array:
-        """Least favourable direction, from weighted influence values of rows."""
+        """Return the least favourable direction from weighted influence values."""
         rows = self.rows
         squares = rows.repeats[1] * values
         means = rows.weights / np.maximum(rows.frequencies, 1)
@@ -485,12 +506,12 @@ class RowEstimate:
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        """Reasons due to the number and weights of units."""
+        """Reasons for a narrow interval from the number and the weights of units."""
         reasons = self._reasons_of_few(self.n_units)
         return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
-        """Reason due to a variance that is estimated from few units."""
+        """Return the reason that few units determine the variance, if they do."""
         units, enough = self.design.kinds_of_units, self._sufficient_df
         if self.degrees_of_freedom < enough * (1 - _ROUNDING):
             cause = f"fewer than {enough} degrees of freedom" + ": few " * bool(units)
@@ -510,12 +531,12 @@ class RowEstimate:
 
     @property
     def _has_limits(self) -> bool:
-        """Whether a variance exists, so that the interval is not the range."""
+        """Whether the interval is computed from a variance instead of the range."""
         return self.parameter.interval_method.adds_variance or self.has_variance
 
     @property
     def _sufficient_df(self) -> int:
-        """Degrees of freedom below which intervals undercover; 0 if they never do.
+        """Degrees of freedom below which intervals may undercover; 0 if they never do.
 
         A t quantile corrects for few degrees of freedom, except for differences of
         losses.
@@ -531,11 +552,12 @@ class RowEstimate:
 
     @property
     def _is_moved_by_one_more(self) -> bool:
-        """Whether one more row of the rarer class could move an area out of its limits.
+        """Whether one more row could move an area out of its interval.
 
-        Two cases are considered: a row with the worst score, and a row with a poor
-        score if the true area is 1.75 standard errors lower. The new estimate is the
-        mean over the rarer class, including the value of the new row.
+        The area, such as a ROC AUC, is a mean over the rarer class, so that each row
+        adds one value. Two new rows are considered: a row with the worst possible
+        score, and a row with a poor score if the true area is 1.75 standard errors
+        lower than the estimate.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = len(parameter.support.classes) == 2 and not self.components
@@ -559,25 +581,25 @@ class RowEstimate:
 
     @property
     def _rows_nest(self) -> bool:
-        """Whether a component of a contrast shares some but not all rows with another.
+        """Whether two components of a contrast share some rows but not all rows.
 
-        Influence values of such components have different scales, and their mixture
-        resembles a heavy tail.
+        The influence values of such components have different scales, which looks like
+        a heavy tail.
         """
         units = [component.units for component in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
 
     @property
     def has_heavy_tail(self) -> bool:
-        """Whether quantiles of influence values suggest an infinite variance."""
+        """Whether quantiles of influence values indicate an infinite variance."""
         return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
 
     @property
     def _has_neglected_tail(self) -> bool:
-        """Whether a tail is heavy and the interval does not account for it.
+        """Whether the tail is heavy and the interval does not account for the tail.
 
-        If the skewness of the sample reveals the tail, the correction for skewness
-        moves limits far from the estimate, and the interval covers.
+        An interval corrected for skewness accounts for the tail if the sample is
+        skewed: its limits are then far from the estimate, and it covers.
         """
         if not self.parameter.interval_method.corrects_skewness:
             return self.has_heavy_tail
@@ -590,16 +612,19 @@ class RowEstimate:
 
     @property
     def has_heavy_losses(self) -> bool:
-        """Whether the largest losses are far larger than many other losses.
+        """Whether the largest losses are far larger than most losses.
 
-        The criterion works even if no single loss in the sample is extreme.
+        The criterion also detects heavy tails in samples without a single extreme loss.
         """
         return (
             self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
         )
 
     def _tail_shape(self, shape: Callable[..., float]) -> float:
-        """Shape of the tail of influence values; NaN if the tail cannot be heavy."""
+        """Return the tail index of influence values.
+
+        The result is NaN if the measure cannot have a heavy tail.
+        """
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
@@ -612,9 +637,10 @@ class RowEstimate:
         return tail_shape(self.design.components(influences), shape)
 
     def task(self, standard_error: float) -> Task:
-        """Input of the interval method.
+        """Return the input of the interval method.
 
-        The interval of a negated parameter is computed for the measure itself.
+        For a negated parameter, such as a negative loss, this is the input for the
+        measure.
         """
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
         trait, estimate, sign = parameter.without_negation
@@ -638,7 +664,7 @@ class RowEstimate:
     def _scaled_hall_coefficients(
         self, standard_error: float
     ) -> tuple[float, float, float]:
-        """Hall coefficients for a standard error that includes symmetric noise."""
+        """Return Hall's coefficients for a standard error that includes noise."""
         estimated = self.estimated_variance
         a, b, c = self.hall_coefficients  # without noise
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0

@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
 def _collected(path: str) -> Any:
-    """Property with an attribute of each estimate in `by_parameter`, (K,)."""
+    """Return a property that contains an attribute of all `by_parameter`, (K,)."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
@@ -46,8 +46,8 @@ def _collected(path: str) -> Any:
 class RowEstimates(Estimates):
     """Estimates of parameters from the rows of a sample and their design.
 
-    The variance of one parameter is computed by its `RowEstimate` in `by_parameter`.
-    This class computes covariances from the influence values of several parameters.
+    The elements of `by_parameter` compute the variance of each parameter. This class
+    computes the covariances of several parameters from influence values.
     """
 
     parameters: tuple[TableParameter, ...]
@@ -62,7 +62,7 @@ class RowEstimates(Estimates):
         return replace(self, parameters=tuple(parameters))
 
     def _estimate_of(self, parameter: TableParameter) -> RowEstimate:
-        """Estimate of one parameter, cached."""
+        """Return the estimate of one parameter, cached."""
         if parameter not in self._of_parameters:
             kind = RowEstimate if self._rows_are_simple else DesignEstimate
             components = [*map(self._estimate_of, parameter.components)]
@@ -73,7 +73,10 @@ class RowEstimates(Estimates):
 
     @cached_property
     def simplified_design(self) -> SampleDesign:
-        """The design, simplified if each of its units has a single row."""
+        """Sampling design in its simplest equivalent form.
+
+        For example, clusters of one row each are replaced by independent rows.
+        """
         design = self.design
         return design if design.rows_are_units else design.simplified(self.rows)
 
@@ -84,7 +87,7 @@ class RowEstimates(Estimates):
 
     @cached_property
     def _rows_are_simple(self) -> bool:
-        """Whether the rows are a simple random sample, without strata."""
+        """Whether the rows are a simple random sample, without weights or strata."""
         units = self.simplified_design
         return units.rows_are_units and units.strata is None and self.rows.are_equal
 
@@ -156,7 +159,8 @@ class RowEstimates(Estimates):
     def unsmoothed(self) -> Array:
         """Covariance of the influence values, (K, K).
 
-        Its variances are not yet raised to the variances with pseudo-counts.
+        For methods with pseudo-counts, the variances may be smaller than the variances
+        of the intervals.
         """
         if self.is_linear.all():
             return self._covariance_of(self.by_parameter)
@@ -168,11 +172,12 @@ class RowEstimates(Estimates):
         return total
 
     def _covariance_of(self, estimates: Sequence[RowEstimate]) -> Array:
-        """Covariance of the estimates of parameters with a derivative.
+        """Return the covariance of differentiable parameters.
 
-        For many contrasts of few parameters, the covariance is :math:`L V L^T`, unless
-        cancellation would dominate. Otherwise it is computed from the influence values
-        of the contrasts.
+        For many contrasts of few parameters, the covariance is :math:`L V L^T`, where L
+        contains the coefficients and V is the covariance of the parameters. If
+        cancellation would dominate, or for few contrasts, it is computed from the
+        influence values of the contrasts instead.
         """
         if len(estimates) > _MANY_CONTRASTS:
             parameters = [estimate.parameter for estimate in estimates]
@@ -198,7 +203,10 @@ class RowEstimates(Estimates):
     def _covariance_of_influences(
         self, influences: Sequence[Array], indices: Sequence[Array]
     ) -> Array:
-        """Covariance from influence values of cells, and cell indices of units."""
+        """Return the covariance of parameters from influence values of table cells.
+
+        `indices` contains the cell index of each unit, by parameter.
+        """
         values = Influences(influences, indices, self.rows)
         with few_threads(len(self.rows) * len(influences) ** 2):
             return covariance(self.design.variance_components(values))
@@ -254,7 +262,7 @@ class RowEstimates(Estimates):
         return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Loadings of the K parameters on the noise terms of their base parameters."""
+        """Return the loadings of parameters on the noise of their components."""
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
@@ -284,11 +292,11 @@ class RowEstimates(Estimates):
     def contrast(
         self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
     ) -> Estimates:
-        """Estimate contrasts, each with a separate table.
+        """Estimate contrasts of the parameters.
 
-        A contrast with a table is a parameter like that of a metric, so its interval
-        can have any method. If there are more than `MAX_TABLES` contrasts, they are
-        estimated from the covariance instead, without tables.
+        Each contrast is estimated from its own table, so that all interval methods are
+        available. For more than `MAX_TABLES` contrasts, only the covariance is
+        computed, without tables.
         """
         if len(contrasts) <= self._max_contrasts(contrasts):
             tables = ContrastTables(self, ratio, method)
@@ -310,9 +318,10 @@ class RowEstimates(Estimates):
         return estimates.contrast(contrasts, ratio, method)
 
     def _max_contrasts(self, contrasts: Contrasts) -> int:
-        """Maximum number of contrasts with tables, which is larger for pairwise means.
+        """Return the maximum number of contrasts that are estimated from tables.
 
-        Raises a ValueError for more contrasts of pairwise means.
+        With ``missing_grades="pairwise"``, the maximum is larger, and more contrasts
+        raise a ValueError.
         """
         positions = {k for _, weights in contrasts for k in weights}
         if not any(self.parameters[k].by_pair for k in positions):
