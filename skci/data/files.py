@@ -49,26 +49,28 @@ def read_batches(
     Parameters
     ----------
     path : str
-        Parquet or Arrow file, recognised by its extension, or CSV file in UTF-8 with a
-        header. "-" is CSV from standard input.
+        Name of a Parquet file, an Arrow file, or a CSV file in UTF-8 with a header. The
+        extension determines the format; other extensions are CSV. "-" reads CSV from
+        standard input.
     columns : sequence of str
         Names of the columns to read.
     text_columns : collection of str
-        Columns of a CSV file that are text. In other columns, cells that look like
-        numbers are numbers, and `true` and `false` are booleans.
+        Columns of a CSV file that contain text. In other columns, cells that look like
+        numbers become numbers, and `true` and `false` become booleans.
     item_columns : collection of str
-        Columns of a CSV file that are text without missing values: an empty cell is an
-        empty text.
+        Columns of a CSV file that contain text without missing values, so that an empty
+        cell is an empty string.
     delimiter : str, optional
-        Delimiter of a CSV file with any extension. Defaults to a tab for ``.tsv`` and
-        ``.tab`` files, and to a comma otherwise.
+        Delimiter of a CSV file. Defaults to a tab for ``.tsv`` and ``.tab`` files, and
+        to a comma for other files.
     only_empty_is_missing : bool, default=False
-        Whether the cells NA, N/A, nan and null of a CSV file are values instead of
-        missing.
+        Whether only empty cells of a CSV file are missing. By default, the cells NA,
+        N/A, nan and null are also missing.
     batch_rows : int, optional
         Maximum number of rows in a batch.
     growing : bool, default=False
-        Whether to skip the last row of a CSV file if its line has no end.
+        Whether to skip the last row of a CSV file if the row has no end of line. Such a
+        row may be incomplete in a file that is still written.
 
     Yields
     ------

@@ -59,8 +59,8 @@ class AggregatedGrades(dict[str, Array]):
     columns : mapping of str to array of shape (n,)
         Columns "scorer", "grade" and others, optionally "size".
     functions : mapping of str to str
-        Function for the grades of some scorers. Their grades are multiplied by their
-        sizes, and the sizes are added as rows.
+        Aggregate functions by scorer. Grades of these scorers are multiplied by their
+        sizes, and the sizes are added as the grades of additional scorers.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Subgroup codes of the labelled rows and of all rows of a subgroup.
+    """Codes of the labelled rows, and codes of all rows, in a subgroup.
 
     Without subgroups, the codes refer to the whole sample.
     """
@@ -73,7 +73,7 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Codes of the labelled rows, codes of all rows, and their union if it differs."""
+        """Codes of labelled rows, codes of all rows, and their union if it differs."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 

@@ -82,8 +82,8 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
     Parameters
     ----------
     columns : mapping of str to arrays
-        Columns by parameter; several columns of a parameter are a mapping. None if not
-        used.
+        Columns by parameter. A parameter with several columns has a mapping of columns,
+        and an unused parameter is None.
     counted : bool
         Whether distinct rows and their counts are sufficient.
     """
@@ -187,10 +187,11 @@ def read_blocks(
     Parameters
     ----------
     read : callable
-        Reads a sample from columns in memory, which are passed by parameter.
+        Function that reads a sample from columns in memory, passed as keyword
+        arguments.
     columns : mapping of str to arrays
-        Columns by parameter, the truth first; several columns of a parameter are a
-        mapping. None if not used.
+        Columns by parameter, the truth first. A parameter with several columns has a
+        mapping of columns, and an unused parameter is None.
     several : bool
         Whether more than two labels are accepted.
     """

@@ -489,7 +489,7 @@ def event_by(y_true: Any, time: float) -> Array:
     Parameters
     ----------
     y_true : structured array with two fields, or array-like of shape (n_samples, 2)
-        Event, 0 or 1, and time of each row.
+        Event (0 or 1) and time of each row.
     time : float
         Time, above 0. A row that is censored at this time has the label 0.
 

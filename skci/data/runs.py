@@ -38,19 +38,21 @@ class Runs:
     Parameters
     ----------
     predictions : sequence, mapping of str to values, or data frame
-        Predictions of one model, once for each run, at least two: predicted labels or
-        numbers or scores, names of columns of `data`, or fitted estimators. A mapping
-        or a data frame names the runs; otherwise they are named "1", "2", .... An array
-        of shape (n_runs, n_samples) has a row for each run.
+        Predictions of one model, one entry for each of at least two runs. An entry
+        contains predicted labels, numbers or scores, the name of a column of `data`, or
+        a fitted estimator. The keys of a mapping, or the columns of a data frame, are
+        the names of the runs; otherwise, runs are named "1", "2", .... An array of
+        shape (n_runs, n_samples) has a row for each run.
     paired : bool, default=False
-        Whether runs of different models with the same name, or position, are related:
-        the same reader, judge or prompt. Seeds of different architectures are not
-        related.
+        Whether runs of different models that have the same name, or the same position,
+        are related, such as the same reader, judge or prompt. Training seeds of
+        different architectures are not related.
     degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
-        Method that combines the degrees of freedom of rows and of runs. "quadrature"
-        adds the margins of error of both in quadrature. "cochran" averages quantiles,
-        weighted by variances [3]_. "hillis" is Satterthwaite's approximation for
-        readers [2]_, which is too narrow with few runs.
+        Method for the degrees of freedom of the total variance, which is due to rows
+        and to runs. "quadrature" adds the margins of error due to rows and due to runs
+        in quadrature. "cochran" uses the mean of the t quantiles, weighted by the
+        variances [3]_. "hillis" is Satterthwaite's approximation for readers [2]_; its
+        intervals are too narrow with few runs.
 
     Raises
     ------
@@ -169,29 +171,31 @@ class Runs:
         Parameters
         ----------
         data : data frame or mapping of str to array-like
-            One row for each read of a case by a run (seed, reader or judge) of a model
-            or test, in any order. A data frame of pandas, polars, Arrow or any other
-            library that narwhals supports.
+            Long table with one row for each read: a prediction of a model or test for
+            one case in one run, such as a seed, reader or judge. Rows may be in any
+            order. A data frame of pandas, polars, Arrow or any other library that
+            narwhals supports.
         case, run : str
-            Columns with the case and the run.
+            Name of the column with the case, and name of the column with the run.
         model : str, optional
             Column with the model. By default there is a single model, named "y_pred".
         y_true : str
             Column with the truth, which must be constant in the rows of a case.
         y_pred, y_score : str or list of str, optional
-            Column with the predicted label or number, and column with the score. A list
-            of columns has the score of each label, in sorted order. At least one of the
-            two parameters is required.
+            Name of the column with the predicted label or number, and name of the
+            column with the score. At least one of the two parameters is required. A
+            list of names has the score of each label, in sorted order.
         groups, sample_weight, by : str, optional
-            Columns for the parameters of `joint_report` with these names, which must be
-            constant in the rows of a case. `by` may also be a list or a mapping of
-            columns.
+            Names of columns for the parameters of `joint_report` with these names,
+            which must be constant in all rows of a case. `by` may also be a list or a
+            mapping of columns.
         missing : {"error", "drop-cases"}, default="error"
-            Treatment of missing reads: "error" raises an error, "drop-cases" leaves out
-            the case. A read is missing if a run of a model has no row for a case, or a
-            prediction of None or NaN.
+            Treatment of missing reads. "error" raises an error, and "drop-cases" leaves
+            out cases with missing reads. A read is missing if a run of a model has no
+            row for a case, or if a prediction is None or NaN.
         paired : bool, default=False
-            Whether runs are shared by models, as readers are. Seeds are not shared.
+            Whether all models share the runs, such as readers. Training seeds are not
+            shared.
         degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
             Method that combines degrees of freedom; see :class:`Runs`.
 

@@ -214,12 +214,13 @@ class Report(TabularReport[MetricEstimate]):
         title : str, optional
             Title of the page; defaults to the question and the number of rows.
         call : str, optional
-            Command or lines of code that made the report, shown verbatim.
+            Command or lines of code with which the report was made. The page shows this
+            text unchanged.
         sections : mapping of str to report, optional
-            Additional reports by heading. A section of the page with the same heading
-            is replaced: ``{"Differences": report.differences(margin=0.01)}``. A section
-            "Requirements" comes first: ``{"Requirements": report.requirements("f1 >=
-            0.8")}``.
+            Additional reports by heading, such as ``{"Differences":
+            report.differences(margin=0.01)}``. A report replaces the section of the
+            page with the same heading. A section "Requirements" comes first:
+            ``{"Requirements": report.requirements("f1 >= 0.8")}``.
 
         Returns
         -------
@@ -556,7 +557,7 @@ class Report(TabularReport[MetricEstimate]):
         style : {"pm", "interval"}, default="pm"
             "pm": a single column "estimate ± half width", with :attr:`half_widths`,
             replaces the columns of estimates, intervals and individual intervals.
-            "interval": the default style of reports.
+            "interval": separate columns, the default style of reports.
 
         Returns
         -------
@@ -583,12 +584,13 @@ class Report(TabularReport[MetricEstimate]):
         Parameters
         ----------
         requirements : str, list of str, or mapping of str to (str, float)
-            Requirements such as ``"recall >= 0.9 and specificity >= 0.8"`` for all
-            estimates; ``"new recall >= 0.9"`` for the model "new"; ``"recall: new >=
-            old - 0.02"`` or ``"new - old recall >= -0.02"`` for a difference of two
-            models. The name of the only metric may be omitted; > and < mean >= and <=.
-            If lower is better, "wer: new <= old + 0.02".
-            The values of a mapping are ``(">=", value)`` or ``("<=", value)``.
+            Requirements as text. ``"recall >= 0.9 and specificity >= 0.8"`` applies to
+            all estimates, and ``"new recall >= 0.9"`` to the model "new". ``"recall:
+            new >= old - 0.02"`` or ``"new - old recall >= -0.02"`` applies to the
+            difference of two models. If lower values are better, write ``"wer: new <=
+            old + 0.02"``. The name of the only metric may be omitted. The signs > and <
+            have the meaning of >= and <=. In a mapping, the values are ``(">=",
+            value)`` or ``("<=", value)``.
 
         Returns
         -------

@@ -90,12 +90,13 @@ class ReportWithContrasts(Report):
         Parameters
         ----------
         matrix : mapping of str to mapping, or array-like of shape (C, K)
-            Coefficients by the name of each combination. A mapping of models to
-            coefficients, such as ``{"A": 1, "B": -1}``, applies to each metric and
-            subgroup that has all of these models. A mapping of labels of estimates,
-            such as ``{("A", "f1"): 1, ("B", "recall"): -1}``, is a single combination.
-            An array has one row per combination and one column per estimate in the
-            order of ``list(report)``; a data frame must have these labels as columns.
+            Mapping of the name of each combination to its coefficients, such as
+            ``{"A - B": {"A": 1, "B": -1}}``. Coefficients by model apply to each metric
+            and subgroup that has all of these models. Coefficients by the label of an
+            estimate, such as ``{("A", "f1"): 1, ("B", "recall"): -1}``, define a single
+            combination. An array has one row per combination and one column per
+            estimate, in the order of ``list(report)``. A data frame must have these
+            labels as columns.
         labels : sequence of C str, optional
             Distinct names of the rows of an array.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
@@ -338,15 +339,16 @@ class ContrastReport(ReportWithContrasts):
         half_width : float or mapping of str to float, optional
             See :meth:`JointReport.sample_size`.
         power : float, optional
-            Minimum probability, between 0 and 1, that each interval excludes zero (one,
-            for ratios); alternative to `half_width`.
+            Minimum probability, between 0 and 1, that each interval excludes 0 (or 1
+            for ratios). Must not be passed together with `half_width`.
         difference : float or mapping of str to float, optional
-            Assumed true difference (contrast), or ratio, such as 1.05, for all metrics
-            or by metric; metrics missing from a mapping are not planned for. Defaults
-            to the difference in the pilot.
+            Assumed true difference, contrast or ratio, such as 1.05, for all metrics or
+            by metric. Metrics that are missing from a mapping are not planned for.
+            Defaults to the difference in the pilot.
         claim : {"not worse", "better", "equivalent"}, optional
-            Claim that each interval must show instead of a difference, in a report with
-            a margin; see :meth:`JointReport.differences`.
+            Claim that each interval must show, in a report with a margin; see
+            :meth:`JointReport.differences`. By default, each interval must show a
+            difference.
 
         Returns
         -------

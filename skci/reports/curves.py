@@ -404,8 +404,8 @@ class ThresholdReport(JointReport):
         ----------
         requirements : str, or mapping of str to (str, float)
             Requirements such as ``"recall >= 0.9 and specificity >= 0.5"``, or a
-            mapping such as ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. A
-            threshold must meet all requirements.
+            mapping such as ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. The
+            result contains the thresholds that meet all requirements.
 
         Returns
         -------
@@ -511,7 +511,8 @@ class DecisionCurveReport(ThresholdReport):
         Parameters
         ----------
         by : {"intervals"}
-            Source of the findings: the intervals of the report.
+            Intervals from which the findings are derived; only "intervals" is
+            supported.
 
         Returns
         -------

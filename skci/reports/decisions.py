@@ -102,7 +102,7 @@ class RequirementReport(TabularReport[Verdict]):
     verdicts : sequence of K Verdict
         Verdict on each requirement: "shown", "refuted" or "open".
     simultaneous : bool
-        Whether the intervals cover simultaneously.
+        Whether the confidence level applies to all intervals simultaneously.
 
     Examples
     --------
@@ -664,15 +664,16 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     models : sequence of K str
         Names of the models.
     panels : sequence of K str
-        Metric, and subgroup if any, on which each model is ranked.
+        Name of the metric on which each model is ranked, with the subgroup if any.
     estimates : array of shape (K,)
-        Ranks of the estimates, equal for equal estimates; NaN for undefined estimates.
+        Ranks of the estimates. Equal estimates have equal ranks, and undefined
+        estimates have the rank NaN.
     intervals : int array of shape (K, 2)
         Lower and upper limits.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool
-        Whether the intervals cover simultaneously.
+        Whether the confidence level applies to all intervals simultaneously.
     known_models : sequence of str, optional
         Models in the order of their colours; defaults to the order of the rows.
     positive_label : str, optional

@@ -274,7 +274,7 @@ class ConfidenceIntervalDisplay(Display):
     rows, metrics : sequence of str, of length K
         Labels of the row and the panel of each estimate.
     estimates : array of shape (K,)
-        Positions of the dots.
+        Horizontal positions of the dots.
     intervals : array of shape (K, 2)
         Joint intervals, or individual intervals.
     confidence_level : float
@@ -289,15 +289,16 @@ class ConfidenceIntervalDisplay(Display):
     greater_is_better : sequence of bool, of length K, optional
         Whether a higher estimate is better; defaults to True.
     reference : float, optional
-        Position of a vertical line, such as no difference.
+        Horizontal position of a vertical line, such as 0 for no difference.
     verdicts : sequence of str, of length K, optional
-        Verdict of each interval: "first is better", "second is better" or "open"; for a
-        difference with a margin also "equivalent", "first is not worse" or "second is
-        not worse"; for a contrast "above 0", "below 0" or "open". Metrics that are
-        better in neither direction use "higher" and "lower" instead of "better" and
-        "worse".
+        Verdict of each interval, which determines its colour. For a difference: "first
+        is better", "second is better" or "open"; with a margin also "equivalent",
+        "first is not worse" or "second is not worse". For a contrast: "above 0", "below
+        0" or "open". For metrics of which neither direction is better, "higher"
+        replaces "better" and "lower" replaces "worse".
     margins : array of shape (K,), optional
-        Positions of dotted lines on both sides of 0; NaN for rows without a margin.
+        Margin of each row, drawn as dotted lines on both sides of 0; NaN without a
+        margin.
     are_ranks : bool, default=False
         Whether the estimates are ranks: whole numbers, at least 1.
 
@@ -345,8 +346,8 @@ class ConfidenceIntervalDisplay(Display):
             Title of the figure.
         sort : bool or str, default=False
             Whether to sort the rows by their estimates, the best first. True sorts by
-            the first panel; a name sorts by the metric with this name. Undefined
-            estimates come last.
+            the metric of the first panel, and a name sorts by the metric with this
+            name. Undefined estimates come last.
 
         Returns
         -------
@@ -487,33 +488,36 @@ class ConfidenceBandDisplay(Display):
     models, metrics : sequence of str, of length K
         Labels of the curve and the panel of each point; may be empty.
     points : array of shape (K, 2)
-        Horizontal and vertical positions, in the order of the curve.
+        Horizontal and vertical position of each point, in the order of the curve.
     intervals : array of shape (K, 2)
-        Limits of the vertical position.
+        Lower and upper limits of the vertical position.
     axis_labels : (str, str)
         Labels of the horizontal and the vertical axis.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool, default=True
-        Whether the intervals cover simultaneously.
+        Whether the confidence level applies to all intervals simultaneously.
     horizontal_intervals : array of shape (K, 2), optional
-        Limits of the horizontal position; by default the position is known.
+        Lower and upper limits of the horizontal position; by default, the position is
+        known.
     individual_intervals : array of shape (K, 2), optional
-        Individual intervals of the vertical position, drawn in addition to joint
-        intervals: as thin lines for a single model, and as the thick part of bars.
+        Individual intervals of the vertical position, in addition to joint intervals.
+        For a single model, they are thin lines; in a display with bars, they are the
+        thick part of the bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, on the same scale.
     normal_quantiles : bool, default=False
-        Whether both axes show normal quantiles of rates, with the rates at the ticks,
-        as for detection error tradeoffs.
+        Whether both axes show normal quantiles of rates, as for detection error
+        tradeoffs. The ticks are labelled with the rates.
     diagonal : str, optional
         Label of the diagonal, such as "chance"; by default no diagonal is drawn.
     baseline : str, optional
         Label of a horizontal line at 0, such as "treat none".
     floor : float, optional
-        Minimum of the vertical axis; by default all values are shown.
+        Lower limit of the vertical axis; by default, all values are shown.
     joins_corners : bool, default=False
-        Whether every curve starts and ends in the corners joined by the diagonal.
+        Whether every curve starts in one corner and ends in the other corner of the
+        diagonal, such as a ROC curve.
     n_rows : array of shape (K,), optional
         Number of rows at each point, drawn in a panel below.
     known_models : sequence of str, optional
@@ -581,19 +585,19 @@ class ConfidenceBandDisplay(Display):
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
-            Axes for each metric; by default, axes of a new figure. The number of rows
-            is drawn only if there is an additional Axes for it. Empty axes use the
-            colours of the models. If the axes already have curves, the next colours are
-            used, and the diagonal is drawn once.
+            Axes for each metric; by default, axes of a new figure. The numbers of rows
+            are drawn only if an additional Axes is passed. Curves on empty axes have
+            the colours of the models. If the axes already contain curves, the next
+            colours are used, and the diagonal is not drawn again.
         title : str, optional
             Title of the figure.
         name : str, optional
             Label of the curve of an unnamed model.
         highlight : str or sequence of str, optional
-            Models with coloured curves, at most six. Up to seven models are all
-            coloured by default. With more models, the default is the models whose mean
-            over the curve may be the best, in the order of their estimates, and a model
-            named "baseline" or "control".
+            Models with coloured curves, at most six. By default, all of up to seven
+            models are coloured. With more models, the default is a model named
+            "baseline" or "control", and the models whose mean over the curve may be the
+            best.
 
         Returns
         -------

@@ -324,8 +324,8 @@ class MetricEstimate(HintedAttributes, float):
             Value under the null hypothesis, within the range of the metric. The value
             may be omitted only for differences (default 0) and ratios (default 1).
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
-            Alternative hypothesis: the metric differs from `null`, is less, or is
-            greater.
+            Alternative hypothesis: the metric is different from, less than, or greater
+            than `null`.
 
         Returns
         -------

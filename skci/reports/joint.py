@@ -118,25 +118,27 @@ class JointReport(ReportWithContrasts):
             Metrics on which models are compared; defaults to all.
         scale : {"difference", "ratio"}, default="difference"
             "difference": the first minus the second; "ratio": the first divided by the
-            second. A ratio needs nonnegative measures; its interval is symmetric on the
-            logarithmic scale.
+            second. A ratio requires measures that cannot be negative, and its interval
+            is symmetric on the logarithmic scale.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
-            Interval method of the differences. Defaults to the method chosen for the
-            estimates if it supports differences, and otherwise to "auto": "hall" for
-            areas and Brier scores, and the method of the metric in other cases.
+            Interval method of the differences. Defaults to the method that was chosen
+            for the estimates, if it supports differences. Otherwise, the default is
+            "auto": "hall" for areas and Brier scores, and the method of the metric in
+            other cases.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
             Adjustment for multiplicity. "single-step": all intervals cover
             simultaneously, and a p-value is below alpha exactly if its interval
-            excludes zero (one, for ratios). "step-down": p-values that control the
-            family-wise error rate and are at most the single-step ones; intervals are
-            those of "single-step". "none": intervals and p-values without an
-            adjustment, which :meth:`individual` reports always use.
+            excludes 0 (or 1 for ratios). "step-down": p-values control the family-wise
+            error rate and are at most the single-step p-values; intervals are the
+            single-step intervals. "none": intervals and p-values have no adjustment.
+            Reports by :meth:`individual` always use "none".
         margin : float or mapping of str to float, optional
-            Largest irrelevant difference, above 0, for all metrics or by metric. Adds
-            p-values of three claims: the first is "not worse" than the second by more
-            than the margin, it is "better" by more than the margin, or both are
-            "equivalent", with a difference smaller than the margin. `findings` then
-            states the claims that are shown.
+            Equivalence margin: the largest difference that does not matter, above 0,
+            for all metrics or by metric. The report then also has p-values of three
+            claims: the first is "not worse" than the second by more than the margin;
+            the first is "better" by more than the margin; both are "equivalent", so
+            that the difference is smaller than the margin. `findings` lists the claims
+            that are shown.
 
         Returns
         -------
@@ -218,9 +220,9 @@ class JointReport(ReportWithContrasts):
             Subgroup with which all other subgroups are compared; by default, all pairs.
             With several columns, join the names by a comma, as in "f, old".
         to : {"rest", "overall"}, optional
-            Compare each subgroup with the rest of the rows, or with all rows
-            ("overall"), including rows of subgroups that were not selected; alternative
-            to `control`.
+            Compare each subgroup with the rest of the rows ("rest"), or with all rows
+            ("overall"), including rows of subgroups that were not selected. Must not be
+            passed together with `control`.
         metrics, scale, method, adjust, margin
             See :meth:`differences`.
 
@@ -440,9 +442,9 @@ class JointReport(ReportWithContrasts):
         ----------
         by : {"intervals", "differences"}, default="intervals"
             "intervals": a model is worse if its interval lies entirely on the worse
-            side of the other interval. "differences": a model is worse if the interval
-            for the difference excludes 0 (see :meth:`differences`), which separates
-            more models.
+            side of the interval of another model. "differences": a model is worse if
+            the interval of the difference excludes 0 (see :meth:`differences`).
+            Differences separate more models.
 
         Returns
         -------
@@ -500,9 +502,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         metric : str or list of str, optional
-            Metric or metrics; defaults to all metrics with several estimates of which
+            Metric or metrics; defaults to all metrics with several estimates for which
             higher or lower values are better. The confidence level applies to all
-            metrics simultaneously (by Bonferroni's inequality); in an
+            metrics simultaneously (by Bonferroni's inequality). In an
             :meth:`individual` report, it applies to each metric separately.
 
         Returns
@@ -621,7 +623,7 @@ class JointReport(ReportWithContrasts):
         ----------
         metric : str or list of str, optional
             Metric or metrics of the ranks; defaults to all metrics with several
-            estimates of which higher or lower values are better. The confidence level
+            estimates for which higher or lower values are better. The confidence level
             applies to all metrics simultaneously.
 
         Returns

@@ -268,8 +268,7 @@ class _OverRuns(ReportWithContrasts):
         half_width : float or mapping of str to float
             Largest half width of the intervals, for all metrics or by metric.
         cost_per_row, cost_per_run : float, default=1
-            Cost of labelling one row, and of training or collecting one run of all
-            models.
+            Cost of labelling one row, and cost of one run of all models.
 
         Returns
         -------

@@ -473,9 +473,9 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         ----------
         wide : bool, default=False
             Whether to return one column per metric, with estimates and intervals, as
-            for a paper. Bold marks the models that may be the best on a metric by
-            :meth:`JointReport.best`, simultaneously on all metrics. With subgroups,
-            bold marks the best models within each subgroup, simultaneously in all
+            for a paper. The models that may be the best on a metric, by
+            :meth:`JointReport.best`, are in bold. The confidence level of the bold
+            models applies simultaneously to all metrics and, with subgroups, to all
             subgroups.
         caption : str, optional
             Caption in LaTeX; defaults to the title, which states the level, the method

@@ -37,16 +37,18 @@ class SequentialReport(RequirementReport):
     Parameters
     ----------
     report : JointReport
-        All estimates at the last look, with intervals that cover at all looks. If the
-        items end before the first look, the estimates for these items.
+        All estimates at the last look, with intervals that cover simultaneously at all
+        looks. If the items end before the first look, the report contains the estimates
+        for these items.
     looked : sequence of K int
-        Number of items at the look of each verdict; 0 before the first look.
+        Number of items at the look that determined each verdict; 0 before the first
+        look.
     n_planned : int
         Number of items at the last look of the plan.
     n_read : int
-        Number of items that were available.
+        Number of items in the data.
     next_look : int or None
-        Number of items at the next planned look if the items ended before it.
+        Number of items at the next planned look, if items ended before it; else None.
 
     Examples
     --------
@@ -116,7 +118,8 @@ class SequentialReport(RequirementReport):
         title : str, optional
             Title of the page; defaults to the verdict and the conclusion.
         call : str, optional
-            Command or lines of code that made the report, shown verbatim.
+            Command or lines of code with which the report was made. The page shows this
+            text unchanged.
         sections : mapping of str to report, optional
             Additional reports by heading; see :meth:`Report.to_html`.
 
