@@ -427,7 +427,7 @@ def test_arrays_far_larger_than_their_file_are_not_unpacked(tmp_path):
         arrays = dict(file)
     np.savez_compressed(path, **arrays | {"weights": np.ones(2**24)})
     tracemalloc.start()
-    with pytest.raises(ValueError, match="its arrays are too large: 134,2"):
+    with pytest.raises(ValueError, match="the arrays are too large: 134,2"):
         JointAccumulator.load(path, "f1")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -444,7 +444,7 @@ def test_a_path_is_a_name():
     ("ending", "content", "message"),
     [
         *(
-            (".npz", x, "it is damaged or has another format")
+            (".npz", x, "the file is damaged or has another format")
             for x in (b"", b"x", "cut")
         ),
         (".json", b"nothing of the kind", "must be a file saved by a JointAccumulator"),

@@ -157,7 +157,7 @@ def test_columns_of_a_design_are_named_checked_and_sorted_with_items():
     sorted_by_name = grades_report("g", data=long, item="q", design=design)
     in_order = grades_report({"A": right}, design=TwoWay(ITEM, USER))
     assert_allclose(sorted_by_name.covariance, in_order.covariance, rtol=1e-12)
-    with pytest.raises(TypeError, match="design must have the attribute columns"):
+    with pytest.raises(TypeError, match="design must have an attribute 'columns'"):
         grades_report("g", data=long, item="q", design=Grouped(ITEM))
 
 

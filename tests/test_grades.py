@@ -233,7 +233,7 @@ def test_many_distinct_scores_have_hall():
             "missing_grades must be within the bounds of grades, 1 to 5, got 0",
         ),
         ([1, np.inf], {}, "grades must hold finite numbers, got inf in row 1"),
-        (np.ones((2, 2, 2)), {}, "a number for each item"),
+        (np.ones((2, 2, 2)), {}, r"must have shape \(n_items,\), or"),
         ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([1e130, 1], {}, "numbers from -1e"),
@@ -259,9 +259,7 @@ def test_wrong_input(scores, options, error):
 def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
-    message = (
-        rf"^{name} must have one column, or samples= .*\(60, 4\).*'independent'.*runs"
-    )
+    message = rf"^{name} must have one column unless samples= .*\(60, 4\).*'independent'.*runs"
     models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)

@@ -415,7 +415,7 @@ def test_items_are_aligned_and_counted():
         WER("the cat", "the cat")
     with pytest.raises(ValueError, match="y_true must hold at least one row"):
         WER([], [])
-    with pytest.raises(ValueError, match=r"in row 1: None; use an empty item"):
+    with pytest.raises(ValueError, match=r"in row 1: None; represent an empty item"):
         WER(["a b", None], ["a b", "a"])
     with pytest.raises(TypeError, match="y_pred must be an array, got a mapping"):
         WER(REFERENCES, ANSWERS)

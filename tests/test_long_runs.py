@@ -292,7 +292,7 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
     column = "score" if kind in ("row", "NaN") else "call"
     parameter = {"y_score" if column == "score" else "y_pred": column}
     message = (
-        "3 of 480 reads missing, in 2 of 60 cases, the first of them c004; "
+        "3 of 480 reads missing, in 2 of 60 cases, first in case c004; "
         "run R2 of old has the most missing reads, 2. Pass missing='drop-cases'"
     )
     if kind in ("None", "NA") and frame is pl.from_pandas:

@@ -153,7 +153,7 @@ def test_files(tmp_path, capsys, ending):
         ),
         (
             {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},
-            "^missing='group' names a subgroup 'missing', which by already has",
+            "^missing='group' collects missing values in a subgroup 'missing', but by",
         ),
         (
             {"by": np.where(LACKS, np.inf, AGE), "missing": "group"},

@@ -366,7 +366,7 @@ def test_which_of_many_may_rank_first_with_others_between():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     table(r"""
-report.select(models="A").ranks() -> ValueError -> ranks need two models
+report.select(models="A").ranks() -> ValueError -> ranks need at least two models
 report.ranks("recall") -> KeyError -> recall
 report.ranks("f1").top(0) -> ValueError -> k must be a whole number from 1 to 4
 report.ranks("f1").top(5) -> ValueError -> k must be a whole number from 1 to 4

@@ -488,7 +488,7 @@ def test_columns_that_are_not_named_are_explained():
                 "B": Runs([a] * 3, paired=True),
             },
             ValueError,
-            "equally many for all models, got {'A': 2, 'B': 3}",
+            "the same number of paired runs, got {'A': 2, 'B': 3}",
         ),
         (
             lambda y, a: {"A": Runs([a, a]), "A, run 1": a},

@@ -294,8 +294,8 @@ def test_event_by():
     assert_array_equal(event_by(y, 5), [1, 0, 0, 1, 0])
     with pytest.raises(
         ValueError,
-        match=r"not be censored before time=6, .* got 1 such rows: 4; metrics .* "
-        "'net_benefit@0.2@6', account for them",
+        match=r"rows that are censored before time=6, .* got 1 such rows: 4; .* "
+        "'net_benefit@0.2@6'",
     ):
         event_by(y, 6)
 

@@ -195,10 +195,10 @@ class Frame:
         column = max(sizes, key=lambda name: sizes[name])
         raise ValueError(
             f"data must have at most {_MAX_OUTCOMES:,} distinct rows in the columns "
-            f"{join_names([*map(repr, sizes)])}, got more; {column!r} "
-            f"({self._parameters[column]}) has the most distinct values, "
-            f"{sizes[column]:,} in as many rows. Leave it out, make it coarser, or add "
-            "the rows in batches to a JointAccumulator"
+            f"{join_names([*map(repr, sizes)])}, got more; "
+            f"{column!r} ({self._parameters[column]}) has the most distinct values, "
+            f"{sizes[column]:,}. Leave out this column, round its values, or add the "
+            "rows in batches to a JointAccumulator"
         )
 
     def _check_present(

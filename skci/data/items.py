@@ -147,8 +147,8 @@ class GradedSamples:
             is_frame = column_names(model_grades) is not None
             if is_frame and several:
                 raise ValueError(
-                    f"{parameter} must be an array, or arrays by scorer, with "
-                    "samples=, got a data frame, in which each column is a scorer"
+                    f"{parameter} must be an array, or a mapping of scorers to arrays, "
+                    "if samples= is passed, got a data frame, whose columns are scorers"
                 )
             if is_frame or isinstance(model_grades, Mapping):
                 by_scorer = named_columns(model_grades, parameter, "")
@@ -216,8 +216,8 @@ class GradedSamples:
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
-                "design must have the attribute columns, names of attributes with a "
-                "value for each row, because items are sorted by name, got "
+                "design must have an attribute 'columns' that names its attributes "
+                "with one value per row, because rows are sorted by item, got "
                 f"{type(rows.design).__name__}; see skci.designs.Design"
             )
 
@@ -420,17 +420,17 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(
-            f"{name} must have a number for each item, or a row of several samples, "
-            f"got shape {numbers.shape}"
+            f"{name} must have shape (n_items,), or (n_items, n_samples) with several "
+            f"samples of each item, got shape {numbers.shape}"
         )
     if numbers.ndim == 2 and numbers.shape[1] > 1 and not several:
         hint = SEVERAL_MODELS_HINT if name == _GRADES else ""
         raise ValueError(
-            f"{name} must have one column, or samples= must say what its columns are, "
-            f"got shape {numbers.shape}. Pass samples='independent' if each item was "
+            f"{name} must have one column unless samples= describes the columns, got "
+            f"shape {numbers.shape}. Pass samples='independent' if each item was "
             "sampled repeatedly and independently; samples='runs' if all items in a "
             "column share a run, such as a training seed; samples='paired-runs' if "
-            f"models share the run too, such as a judge{hint}"
+            f"all models also share the run, such as a judge{hint}"
         )
     return numbers
 

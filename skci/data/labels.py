@@ -89,8 +89,8 @@ def distinct_labels(
             )
         if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
             raise ValueError(
-                f"{name} must hold integers or strings as labels from 2**53, where a "
-                f"float represents several integers, got {label!r}"
+                f"{name} must hold labels below 2**53 if they are floats, because "
+                f"larger floats are not exact, got {label!r}; pass integers or strings"
             )
     return labels, positions
 

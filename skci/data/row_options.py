@@ -269,8 +269,8 @@ class RowOptions:
         if len(combinations) > maximum:
             raise ValueError(
                 f"{self.by_name} must define at most {maximum} subgroups, got "
-                f"{len(combinations)}; cut numbers into intervals first, or pass them "
-                f"as text, for at most {_MAX_SUBGROUPS:,} subgroups"
+                f"{len(combinations)}; cut numbers into intervals, or convert them to "
+                f"text, which allows {_MAX_SUBGROUPS:,} subgroups"
             )
         subgroups = [
             tuple(levels[k] for levels, k in zip(names, row, strict=True))
@@ -499,8 +499,8 @@ def _check_weights(weights: Array, counts: Array | None) -> Array:
         total = weights.sum()
     if total == largest and np.count_nonzero(weights) > 1:
         raise ValueError(
-            "sample_weight must leave more than one row with a weight, got values from "
-            f"{weights.min():g} to {largest:g}, so that all others are negligible"
+            "sample_weight must give a weight that is not negligible to at least two "
+            f"rows, got values from {weights.min():g} to {largest:g}"
         )
     negligible = weights < _NEGLIGIBLE * largest
     return np.where(negligible, 0, weights) if negligible.any() else weights
@@ -526,8 +526,8 @@ def _name_missing(values: Array) -> Array:
     ]
     if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
         raise ValueError(
-            f"missing='group' names a subgroup {_MISSING!r}, which by already has; "
-            "give missing values another name"
+            f"missing='group' collects missing values in a subgroup {_MISSING!r}, but "
+            "by already contains this name; replace the missing values by another name"
         )
     return np.fromiter(names, dtype=object, count=len(names))
 

@@ -269,7 +269,7 @@ def as_items(values: Any, name: str) -> Array:
             if not hasattr(item, "__len__") and is_null(item):
                 raise ValueError(
                     f"{name} must have an item in each row, got a missing value in row "
-                    f"{row}: {item}; use an empty item such as '' or [] if it is empty"
+                    f"{row}: {item}; represent an empty item by '' or []"
                 )
     return values
 
@@ -516,9 +516,10 @@ def event_by(y_true: Any, time: float) -> Array:
         row_list = ", ".join(map(str, rows[:_MAX_NAMES]))
         more = ", ..." if len(rows) > _MAX_NAMES else ""
         raise ValueError(
-            f"y_true must not be censored before time={time:g}, so that labels are "
-            f"known, got {len(rows)} such rows: {row_list}{more}; metrics of survival, "
-            f"such as 'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
-            f"'net_benefit@0.2@{time:g}', account for them"
+            f"y_true must not have rows that are censored before time={time:g}, whose "
+            f"labels are unknown, got {len(rows)} such rows: {row_list}{more}; metrics "
+            f"of survival account for censored rows, such as "
+            f"'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
+            f"'net_benefit@0.2@{time:g}'"
         )
     return ((event == 1) & (until <= time)).astype(int)

@@ -297,7 +297,7 @@ class RunsOfModels:
         sizes = {name: len(runs_of_model) for name, runs_of_model in runs.items()}
         if paired and len(set(sizes.values())) > 1:
             raise ValueError(
-                f"paired runs must be equally many for all models, got {sizes}"
+                f"all models must have the same number of paired runs, got {sizes}"
             )
         names = {name: runs_of_model.names for name, runs_of_model in runs.items()}
         if paired and len({frozenset(run_names) for run_names in names.values()}) > 1:
@@ -480,7 +480,7 @@ def _read_long(
         raise ValueError(
             f"{none}data must have a read of each case by each run, got "
             f"{lacking.sum()} of {n_cases * len(pairs)} reads missing, in "
-            f"{np.count_nonzero(lacking)} of {n_cases} cases, the first of them "
+            f"{np.count_nonzero(lacking)} of {n_cases} cases, first in case "
             f"{cases[(lacking > 0).argmax()]!s}; run {titles[int(n_reads.argmin())]} "
             f"has the most missing reads, {n_cases - n_reads.min()}. Pass "
             "missing='drop-cases' to leave out these cases"

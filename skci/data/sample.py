@@ -237,7 +237,7 @@ class Queries:
         common = set(self.names.tolist()) & set(other.names.tolist())
         if common:
             raise ValueError(
-                "query must name queries whose rows are all in one batch, got rows of "
+                "query must have all rows of a query in one batch, got rows of "
                 f"{min(map(str, common))} in several batches"
             )
 
@@ -421,7 +421,9 @@ class Sample:
             classes = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {classes}")
         if any(np.isnan(scores.values).any() for scores in self.scores.values()):
-            raise ValueError("score_bins needs a score in every row, got missing ones")
+            raise ValueError(
+                "score_bins needs a score in every row, got missing values"
+            )
         return self._united([self], self.vocabulary, edges)
 
     def _united(
@@ -499,7 +501,7 @@ class Sample:
             )
         if not np.array_equal(self.score_edges, other.score_edges):
             raise ValueError(
-                f"{error_prefix} have scores in the same bins, or none in bins"
+                f"{error_prefix} have the same score_bins, or no score_bins"
             )
         proxies = [
             "prediction" if sample.by_prediction else list(sample.proxies or ())

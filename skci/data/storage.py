@@ -126,8 +126,8 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     has_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
     if len(sample.truth) and (sample.scores or not has_numbers):
         raise ValueError(
-            "rankings and survival cannot be saved, because all rows are kept; pickle "
-            "the accumulator"
+            "metrics of rankings and survival cannot be saved to a file, because all "
+            "rows are kept; pickle the accumulator instead"
         )
     header, sample_arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
@@ -192,7 +192,7 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
     """
     with path.open("rb") as file:
         if not is_zipfile(file):
-            raise ValueError("it is damaged or has another format")
+            raise ValueError("the file is damaged or has another format")
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:
             sizes = {
@@ -200,13 +200,13 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
             }
             maximum = _MAX_BYTES + _MAX_RATIO * path.stat().st_size
             if sizes.get(f"{_HEADER}.npy", 0) > maximum:
-                raise ValueError("its header is too large")
+                raise ValueError("the header is too large")
             header = json.loads(str(archive[_HEADER]))
             names = header.get("arrays", archive.files)  # defaults to all
             selected = [name for name in names if f"{name}.npy" in sizes]
             size = sum(sizes[f"{name}.npy"] for name in selected)
             if size > maximum:
-                raise ValueError(f"its arrays are too large: {size:,} bytes")
+                raise ValueError(f"the arrays are too large: {size:,} bytes")
             return header, {name: archive[name] for name in selected}
 
 

@@ -322,7 +322,7 @@ def _expanded_coefficients(
     }
     if not coefficients:
         raise ValueError(
-            "matrix must have no row whose terms all cancel, as for contrast "
+            "matrix must not have a contrast in which all terms cancel, got "
             f"{key.title!r}"
         )
     return coefficients

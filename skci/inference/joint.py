@@ -159,7 +159,7 @@ class JointEstimate:
         if self.source.available != "table":
             raise ValueError(
                 f"planning needs at most {MAX_TABLES:,} contrasts, got "
-                f"{len(self.parameters):,}; name a control, or select some"
+                f"{len(self.parameters):,}; pass a control, or select fewer models"
             )
 
     @cached_property

@@ -189,8 +189,9 @@ class ReportWithContrasts(Report):
             keys = [ParameterLabels(contrast=key.contrast) for key in keys]
         if len({*keys}) < len(keys):
             raise ValueError(
-                "matrix must not have contrasts on each metric together with contrasts "
-                f"of several metrics, got {short_repr(named)}; report them separately"
+                "matrix must not mix contrasts within each metric with contrasts "
+                f"between metrics, got {short_repr(named)}; call contrasts() for each "
+                "kind separately"
             )
         return keys, np.array(rows)
 

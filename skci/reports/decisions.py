@@ -264,9 +264,9 @@ def check_directions(
             )
             direction = "higher" if trait.greater_is_better else "lower"
             raise ValueError(
-                f"{direction} {metric} is better, so requirements must not contain "
-                f"{written!r}, which a worse model meets; write {instead!r} (--fail-if "
-                "has the opposite sign)"
+                f"requirements must not contain {written!r}, which a worse model "
+                f"meets because {direction} {metric} is better; write {instead!r}, or "
+                "the opposite sign in --fail-if"
             )
 
 

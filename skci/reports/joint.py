@@ -319,7 +319,7 @@ class JointReport(ReportWithContrasts):
             factors = [factor] if factor == "model" else self._subgroup_columns
             condition, remedy = self._of_pairs
             raise ValueError(
-                f"{scale}s need two {join_names(factors)}s with one metric"
+                f"{scale}s need two {join_names(factors)}s with the same metric"
                 f"{condition}, got {short_repr(list(self))}{remedy}"
             )
         is_from_rows = joint.source.available == "table"
@@ -327,7 +327,7 @@ class JointReport(ReportWithContrasts):
         if len(contrasts) > maximum:
             raise ValueError(
                 f"{scale}s must be at most {maximum:,}, got {len(contrasts):,}; "
-                "pass a control or some of the metrics, or select models first"
+                "pass control= or fewer metrics=, or select models before comparing"
             )
         simultaneous = joint.simultaneous and adjust != "none"
         compared = joint.contrast(contrasts, ratio, method, simultaneous)
@@ -561,9 +561,9 @@ class JointReport(ReportWithContrasts):
         """Check that higher or lower values of the metric are better."""
         if not self._has_order(position):
             raise ValueError(
-                "metric must be better in one direction, which "
-                f"{self._keys[position].metric!r} is not; compare it by differences(), "
-                "or use another metric, such as 'brier_score'"
+                "metric must have a better direction, higher or lower, got "
+                f"{self._keys[position].metric!r}; compare models by differences(), or "
+                "use another metric, such as 'brier_score'"
             )
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
@@ -688,7 +688,9 @@ class JointReport(ReportWithContrasts):
         for positions in blocks:
             self._check_direction(positions[0])
         if max(map(len, blocks)) < 2:
-            raise ValueError(f"ranks need two models with one metric, got {list(self)}")
+            raise ValueError(
+                f"ranks need at least two models with the same metric, got {list(self)}"
+            )
         joint = self._joint
         warn_of_intervals(joint)
         blocks = [best_first(joint, positions) for positions in blocks]

@@ -619,8 +619,8 @@ class GradesReport(JointReport):
             planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
-                    f"cannot plan from a pilot: {parameter} has no "
-                    "estimated variance, or none within items for samples_per_item"
+                    f"{parameter} has no estimated variance in the pilot, or no "
+                    "estimated variance within items, which samples_per_item requires"
                 )
         if simple:
             return rows_for_width(self._joint, half_width, planned / per_item)
