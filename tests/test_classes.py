@@ -630,7 +630,7 @@ ONES = np.ones((150, 3))
         (F1CI(labels=[0]), TWO.y, TWO.p, "labels must not be set with average='bin"),
         (F1CI(average="macro", labels=[]), TWO.y, TWO.p, "at least one label, got "),
         (F1CI(average="macro", labels="ab"), TWO.y, TWO.p, "at least one label, got"),
-        (F1CI(average="samples"), THREE.y, THREE.p, "needs several, got one"),
+        (F1CI(average="samples"), THREE.y, THREE.p, "needs several targets"),
         (
             F1CI(average="macro", pos_label=1),
             TARGETS.y,

@@ -43,11 +43,11 @@ def report(
     ----------
     stop : list of int
         Numbers of rows at which the conditions of --require, or of --fail-if, are
-        evaluated; reading stops as soon as all conditions are shown or refuted. A last
-        line that is not complete, as in a file that grows, is skipped.
+        evaluated; reading stops as soon as all conditions are shown or refuted. An
+        incomplete last line, as in a file that is still being written, is skipped.
     final : bool
-        With --stop, evaluate the conditions also after the last row, for a file that
-        will not grow.
+        With --stop, evaluate the conditions also after the last row, for a file that is
+        complete.
     """
     if stop is not None:
         gate = sequential_rows(arguments, stop, final=final)

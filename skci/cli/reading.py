@@ -217,7 +217,7 @@ def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]
 def _batches(
     arguments: Namespace, names: Mapping[str, Any], **options: Any
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield batches of rows; columns of metrics that read items are text."""
+    """Yield batches of rows, in which the columns of item metrics are text."""
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     has_items = {metric.reads for metric in metrics.values()} == {"items"}
     items = _leaves(names, ["y_true", "y_pred"]) if has_items else ()
@@ -250,11 +250,11 @@ def batches(
         Treat labels as text, even if they look like numbers. In CSV files, only empty
         cells are then missing values; NA, N/A, nan and null are text.
     item_columns : collection of str
-        See `read_batches`.
+        Names of columns with items; see `read_batches`.
     batch_rows : int, optional
         Maximum number of rows in a batch.
     growing : bool, default=False
-        Skip a last line that is not complete.
+        Skip an incomplete last line, because the file is still being written.
     """
     columns = _leaves(names)
     text_columns = _leaves(names, [*_TEXT, *["y_true", "y_pred", "proxy"] * text])

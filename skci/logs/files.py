@@ -220,7 +220,8 @@ class LogFile:
         Whether missing samples raise an error or a warning. Samples are missing if the
         log contains fewer samples than it states.
     growing : bool, default=False
-        Whether the last of JSON lines is skipped if it is not complete.
+        Whether to skip an incomplete last line of JSON lines, because the file is still
+        being written.
 
     Examples
     --------

@@ -127,11 +127,11 @@ def read(
       and a prompt if there are several prompts. An item is a test, identified by its
       description and variables. Repeats of a test are runs.
     - DeepEval: ``.latest_test_run.json`` and other test runs. The model is named in the
-    hyperparameters, or else after the file or folder. - SWE-bench: summaries
-    ``<model>.<run>.json``, and ``report.json`` of instances. - tables in CSV, JSON
-    lines or a JSON array, with columns for items and grades, such as ``id`` and
-    ``score``. Columns for model, task, run, scorer and cluster are optional. If there
-    is no column for the model, the model is named after the file.
+      hyperparameters, or else after the file or folder.
+    - SWE-bench: summaries ``<model>.<run>.json``, and ``report.json`` of instances.
+    - tables in CSV, JSON lines or a JSON array, with columns for items and grades, such
+      as ``id`` and ``score``. Columns for model, task, run, scorer and cluster are
+      optional. If there is no column for the model, the model is named after the file.
 
     Text may be compressed, as in ``.jsonl.gz``. If a log states its number of samples,
     this number is compared with the samples in the file. Logs of inspect_ai,

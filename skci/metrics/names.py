@@ -233,7 +233,7 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Return all metrics by name, with an example of a required number."""
+    """Return all metrics by name; a required number is set to an example."""
     at_a_number = (cls(float(cls._number[1])) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
     return {name: metrics[name] for name in sorted(metrics)}
@@ -378,7 +378,7 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Return the name of a metric at a value of another metric without synonyms."""
+    """Resolve synonyms on both sides of "@" or "_at_" in a name."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 

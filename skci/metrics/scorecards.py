@@ -90,7 +90,7 @@ class CumulativeGain(OrderOfScores):
     """Factor by which the gain is multiplied."""
 
     cut_by: ClassVar[tuple[int, int]] = 1, 1
-    """Number of times that a negative, and a positive, row counts in the share."""
+    """Weight of a negative row, and of a positive row, in the selected share."""
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
@@ -104,13 +104,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Return the gain, and its values at both limits of the share."""
+        """Return the gain, and the gains at both limits of the selected share."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """Limits of the share of the rows above the cut of the population."""
+        """95% limits of the share of rows above the threshold of the population."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -122,7 +122,7 @@ class CumulativeGain(OrderOfScores):
         return float(self.factor * gain)
 
     def _selected(self, p: Array, share: float) -> Array:
-        """Return the selected proportion of the rows at each score."""
+        """Return the proportion of the rows that is selected, for each score."""
         rows = self.cut_by @ masses(p)
         excess = share * rows.sum() - mass_from(rows)
         excess[rows == 0] += _ROUNDING * rows.sum()

@@ -72,6 +72,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
 
     @property
     def reads(self) -> str:  # type: ignore[override]
+        """Kind of the predictions, such as "numbers"."""
         return str(check_score(self.score).reads)
 
     @property
