@@ -259,7 +259,10 @@ def test_wrong_input(scores, options, error):
 def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
-    message = rf"^{name} must have one column unless samples= .*\(60, 4\).*'independent'.*runs"
+    message = (
+        rf"^{name} must have one column unless samples= .*\(60, 4\)"
+        ".*'independent'.*runs"
+    )
     models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
@@ -496,7 +499,7 @@ def test_selected_models_can_be_planned():
     [
         (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
         (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
-        (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
+        (means_of(GRADES), 2, "mean of A has no estimated variance in the pilot"),
     ],
 )
 def test_wrong_plans(scores, samples, error):

@@ -45,7 +45,7 @@ _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Columns of a data frame that the parameters of a report name.
+    """Columns of a data frame, selected by the parameters of a report.
 
     Parameters
     ----------

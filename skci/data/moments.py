@@ -51,7 +51,7 @@ Monomial = tuple[Variable, ...]
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Return the variables in monomials, followed by the monomials, all distinct."""
+    """Return the distinct variables in monomials, then the distinct monomials."""
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
     return tuple(dict.fromkeys(single + ordered))

@@ -487,9 +487,9 @@ class Reader:
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check the scores of a model, with one column per class or a single column.
 
-        A single column contains the scores of the positive label of two labels. Two
-        columns must be probabilities, because they could also be the scores of two
-        models. With two labels, only the scores of the positive label are kept.
+        A single column contains the scores of the positive label. Two columns must be
+        probabilities, because they could also be the scores of two models. With two
+        labels, only the scores of the positive label are kept.
         """
         name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None

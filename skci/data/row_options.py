@@ -126,7 +126,7 @@ class RowOptions:
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> ValidatedRowOptions:
-        """Check the options for n rows, which must have the index of `truth`."""
+        """Check the options for n rows, which must match the index of `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' needs subgroups, got by=None")

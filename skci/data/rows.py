@@ -353,7 +353,7 @@ def clip_to_unit(
 ) -> Array:
     """Check that numbers are between 0 and 1, and clip rounding errors.
 
-    The allowed rounding error is at least that of single precision.
+    The allowed rounding error is at least the rounding error of single precision.
     """
     low, high = float(values.min()), float(values.max())
     if low >= 0 and high <= 1:
@@ -434,7 +434,7 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether only one of two indexes is a range, and it is a default index."""
+    """Whether one index is a default index and the other index is not a range."""
     is_range = [hasattr(labels, "step") for labels in indexes]
     is_new = [
         may_step and (labels.start, labels.step) == (0, 1)

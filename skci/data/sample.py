@@ -277,7 +277,7 @@ class Sample:
     _computed: dict[Any, Array] = field(default_factory=dict, init=False)
 
     def once(self, key: Any, compute: Callable[[], Array]) -> Array:
-        """Return an array with the key, which is computed once and cached."""
+        """Return the array stored under a key; compute the array on first use."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]

@@ -111,13 +111,19 @@ class ParameterLabels:
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
-        """Return the name of the model, or of the subgroup."""
+        """Return the name of the model or of the subgroup.
+
+        `factor` is "model" or "subgroup".
+        """
         if factor == "model":
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> ParameterLabels:
-        """Return the key without the name of the model, or of the subgroup."""
+        """Return the key without the name of the model or of the subgroup.
+
+        `factor` is "model" or "subgroup".
+        """
         if factor == "model":
             return replace(self, model="", sample="")
         return replace(self, subgroup=())
@@ -285,7 +291,7 @@ class Parameter:
 
     @property
     def is_on_boundary(self) -> bool:
-        """Whether the parameter is an area of 0 or 1, or a contrast of such areas."""
+        """Whether an area under a curve, or each area in a contrast, is 0 or 1."""
         return False
 
     @property

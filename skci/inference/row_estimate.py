@@ -152,7 +152,7 @@ class RowEstimate:
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Masks of the units in each class of an area, such as a ROC AUC.
+        """Masks of the units in each of the two classes of an area under a curve.
 
         The list is empty for other measures.
         """
@@ -290,7 +290,7 @@ class RowEstimate:
 
     @property
     def _classes_cross(self) -> bool:
-        """Whether a class of one area partly overlaps a class of another area.
+        """Whether classes of two areas under curves overlap partly.
 
         Influence values then do not have mean zero within the intersection of the
         classes.
@@ -506,7 +506,7 @@ class RowEstimate:
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        """Reasons for a narrow interval from the number and the weights of units."""
+        """Reasons why few units or unequal weights may make an interval narrow."""
         reasons = self._reasons_of_few(self.n_units)
         return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 

@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
 def _collected(path: str) -> Any:
-    """Return a property that contains an attribute of all `by_parameter`, (K,)."""
+    """Return a property with the values of an attribute for all K parameters."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:

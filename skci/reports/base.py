@@ -688,11 +688,11 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 def _widening_by_bounds(
     joint: JointEstimate, extended: Mapping[int, TableParameter]
 ) -> float:
-    """Compare the widths of two intervals for bounded means, as the largest ratio.
+    """Return how much wider score intervals are than intervals by method "hall".
 
-    The first interval is a score interval, which allows for unobserved values at the
-    bounds. The second has the same critical value and method "hall"; its parameters are
-    in `extended`, by position.
+    The result is the largest ratio of widths at the same critical value. Score
+    intervals for bounded means allow for values at the bounds that do not occur in the
+    data. `extended` contains these means by position, with method "hall".
     """
     if not isinstance(joint.source, RowEstimates):
         return 1.0

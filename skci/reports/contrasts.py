@@ -409,7 +409,7 @@ class ContrastReport(ReportWithContrasts):
     def _shown(self, claim: str | None) -> float | TargetRegion:
         """Return the null value that intervals must exclude to show a difference.
 
-        For a claim with a margin, return the region that must cover the interval.
+        For a claim with a margin, return the region in which the interval must lie.
         """
         if claim is None:
             return self._null
@@ -426,7 +426,7 @@ class ContrastReport(ReportWithContrasts):
         difference: float | Mapping[str, float] | None = None,
         claim: str | None = None,
     ) -> Array:
-        """Power of the tests for numbers of rows, for example for a power curve.
+        """Power of the tests for several numbers of rows, such as for a power curve.
 
         Parameters
         ----------
@@ -455,7 +455,7 @@ class ContrastReport(ReportWithContrasts):
         return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
-        """Sentences on the contrasts that differ from the null value, jointly.
+        """Sentences on the contrasts that differ significantly from the null value.
 
         Returns
         -------

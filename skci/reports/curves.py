@@ -57,7 +57,7 @@ class ClassificationReport(Report):
 
     @property
     def support(self) -> dict[str, float]:
-        """Number, or total weight, of the true rows of each class."""
+        """Number, or total weight, of the rows in each true class."""
         return dict(self._support)
 
     def _added_columns(self) -> tuple[list[Column], list[Column]]:
@@ -620,7 +620,9 @@ class ThresholdRequirementReport(RequirementReport):
         return self.report._entry(best_first(self.report._joint, positions)[0])
 
     def findings(self) -> Findings:
-        """Sentences on thresholds shown to meet the requirements, and the best metrics.
+        """Sentences on the thresholds that are shown to meet the requirements.
+
+        The sentences also name the best estimates of the metrics at these thresholds.
 
         Returns
         -------

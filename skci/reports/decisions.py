@@ -247,10 +247,10 @@ def check_requirements(
 def check_directions(
     required: Sequence[Requirement], traits: Mapping[str, MeasureProperties]
 ) -> None:
-    """Check that each compared pair of models has a requirement on the better side.
+    """Check the directions of comparisons of two models.
 
-    For example, "new accuracy <= old" alone raises an error, because a worse model
-    meets it.
+    For example, "new accuracy <= old" raises an error unless the opposite direction is
+    also required, because a worse model meets it.
     """
     signs = {(x.name, x.metric, x.sign) for x in required}
     for name, metric, sign, value, sides in required:
@@ -653,9 +653,10 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     """Confidence intervals for the ranks of several models; 1 is the best.
 
-    At the confidence level, the intervals cover all ranks on all metrics
-    simultaneously; individual intervals each cover on their own. Returned by
-    :meth:`JointReport.ranks`. Rows are sorted by the estimate, the best model first.
+    Returned by :meth:`JointReport.ranks`. At the confidence level, the intervals cover
+    all ranks on all metrics simultaneously. With individual intervals, the confidence
+    level applies to each interval separately. Rows are sorted by the estimate, the best
+    model first.
 
     Parameters
     ----------
@@ -801,7 +802,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         return self._display().plot(**kwargs)
 
     def _part(self) -> Part:
-        """Section of the HTML page with the ranks."""
+        """Return the section of the HTML page that shows the ranks."""
         return Part(self, [_ALL_PAIRS], is_leading=False)
 
     def _display(self) -> ConfidenceIntervalDisplay:

@@ -276,7 +276,7 @@ class MetricEstimate(HintedAttributes, float):
 
     @allow_underflow
     def _interval(self, joint: JointEstimate) -> ConfidenceInterval:
-        """Interval from a joint estimate; issues the warnings about it."""
+        """Return the interval from a joint estimate, and issue warnings."""
         low, high = joint.intervals[self._position].tolist()
         warn_of_intervals(joint)
         return ConfidenceInterval(low, high)

@@ -377,7 +377,7 @@ class JointReport(ReportWithContrasts):
     def _blocks(
         self, factor: str = "model", metrics: Sequence[str] | None = None
     ) -> list[list[int]]:
-        """Return groups of positions of estimates that differ only in `factor`.
+        """Group the positions of estimates that differ only in `factor`.
 
         The groups are in the order of the metrics.
         """
@@ -401,9 +401,9 @@ class JointReport(ReportWithContrasts):
     ) -> Self:
         """Select models and metrics, with a critical value for the selection.
 
-        Fewer intervals are narrower, and are valid if selected before looking at the
-        data. If the best of ten models is selected by its estimate, only the joint
-        intervals of all ten models are valid.
+        Intervals for fewer estimates are narrower. They are valid only if the selection
+        is made before looking at the data. If the best of ten models is selected by its
+        estimate, only the joint intervals of all ten models are valid.
 
         Parameters
         ----------
@@ -545,7 +545,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics that rank several models; all metrics if no metric does."""
+        """Metrics on which several models are ranked; by default all metrics."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()

@@ -377,10 +377,10 @@ class RunsReport(_OverRuns, JointReport):
     def runs(self) -> JointReport:
         """Report on the individual runs.
 
-        Intervals cover only the sampling of rows: they refer to one run, not to other
-        runs of the model. The interval method is the same as for the means. Runs are
-        subgroups: :meth:`~JointReport.differences` compares models within each run, and
-        :meth:`~JointReport.gaps` compares the runs of each model.
+        Intervals account only for the sampling of rows: they refer to one run, not to
+        other runs of the model. The interval method is the method of the means. In the
+        report, runs are subgroups: :meth:`~JointReport.differences` compares models
+        within each run, and :meth:`~JointReport.gaps` compares the runs of each model.
 
         Returns
         -------
@@ -535,9 +535,9 @@ class GradesReport(JointReport):
         r"""Variances between and within items, by the names of the model and scorer.
 
         The components come from an analysis of variance. The variance within items is
-        the mean over items of the variance of their samples. The variance between items
-        is the variance of the item means, minus the contribution of the samples. Both
-        components are NaN if no item has several samples.
+        the variance of the samples of an item, averaged over items. The variance
+        between items is the variance of the item means, minus the contribution of the
+        samples. Both components are NaN if no item has several samples.
 
         An item with one sample is assumed to have the mean variance of the other items.
         If items with a larger variance have more samples, sample each item at least

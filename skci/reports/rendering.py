@@ -126,7 +126,10 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
 
 
 def wrap(text: str, width: int | None) -> str:
-    """Wrap text between words into lines of `width` characters; None never wraps."""
+    """Wrap text between words into lines of `width` characters.
+
+    If `width` is None, the text is unchanged.
+    """
     if width is None:
         return text
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
@@ -371,7 +374,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @abstractmethod
     def _columns(self) -> list[Column]:
-        """Columns of the values of the rows."""
+        """Return the columns of the table after the labels."""
 
     @abstractmethod
     def _entry(self, position: int) -> _Entry:
@@ -385,12 +388,12 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return data
 
     def _grid(self) -> Grid:
-        """Text cells of the table."""
+        """Return the text cells of the table."""
         cells = {x.header: x.cells for x in self._columns() if x.header}
         return Grid(self._title(), self._labels, cells)
 
     def _wide_grid(self, bold: bool = True) -> Grid:
-        """Text cells with one column per metric, with the best in bold if `bold`."""
+        """Return text cells, with one column per metric and the best models in bold."""
         raise ValueError(f"wide needs a report with metrics, got {type(self).__name__}")
 
     def to_dict(self) -> dict[str, list[Any]]:
