@@ -255,7 +255,7 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
         accumulated({"A": SMOOTH}, bins, ["roc_auc"]) for bins in (10, 20, None)
     )
     for other in (finer, rows):
-        with pytest.raises(ValueError, match="batches must have scores in the same"):
+        with pytest.raises(ValueError, match="batches must have the same score_bins"):
             binned.merge(other)
     binned.save(tmp_path / "sum.npz")
     with pytest.raises(ValueError, match="score_bins must equal the bins"):

@@ -27,7 +27,7 @@ _MAX_RATIO = 1.5  # labels over expected labels, if whole clusters are labelled
 FEWEST_LABELS = 10
 """Minimum number of labelled rows."""
 PREDICTION = "prediction"
-"""Proxy for labelling that depends only on predictions."""
+"""Value of the option `proxy` if labelling depends only on the prediction."""
 _PROXY = "proxy"
 _ALL_ROWS = "y_true (NaN or None where the truth is missing)"
 

@@ -123,7 +123,7 @@ class RequiredData:
     several: bool = True
     """Whether several targets or more than two labels are accepted."""
     pos_label: Any = None
-    """Positive one of two labels; None means 1."""
+    """Positive label of two labels; None means 1."""
     infer_pos_label: bool = False
     """Whether each label may be positive if `pos_label` is None."""
     require_pos_label: bool = False

@@ -30,7 +30,7 @@ from skci.data.storage import SampleSum
 from skci.inference.parameter import DEFAULT_MODEL
 
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
-"""Default name of a single column, for parameters with several named columns."""
+"""Name of an unnamed column, for parameters that may have several columns."""
 _HOST = 1  # kDLCPU of DLPack
 _MAX_CODES = 2**31  # maximum number of joint outcomes, which integer codes represent
 

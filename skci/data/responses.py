@@ -38,7 +38,7 @@ class ResponseMethods(NamedTuple):
     """Kinds of responses to compute from estimators."""
 
     reads: Collection[str]
-    """Kinds that metrics read; "scores" require scores, other kinds predictions."""
+    """Kinds of data that metrics read; kinds except "scores" require predictions."""
     scored: tuple[Any, ...]
     """Labels for which rows are scored."""
     methods: Sequence[str]
@@ -145,7 +145,7 @@ RISK_METHOD = "predict"
 """Method of survival models that returns the risk of each row."""
 
 RANKING_METHODS = (*SCORE_METHODS, RISK_METHOD)
-"""Score methods for rankings, where predicted numbers are scores too."""
+"""Score methods for rankings, where predicted numbers are also scores."""
 
 
 def scores_of(

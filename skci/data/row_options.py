@@ -77,7 +77,7 @@ class RowOptions:
     by: Any = None
     design: Any = None
     missing: str = "error"
-    """Treatment of rows without a subgroup: "group" for a subgroup "missing"."""
+    """Treatment of rows without a subgroup: an error, or a group named "missing"."""
     by_name: str = "by"
     """Name of the parameter of subgroups in messages."""
     equal_parts: bool = False

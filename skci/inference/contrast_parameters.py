@@ -58,7 +58,7 @@ _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes before cells are merged
 _PARAMETER_FIELDS = [field.name for field in fields(Parameter)]
 
 _Table = dict[str, Any]
-"""Fields that `TableParameter` adds to those of `Parameter`."""
+"""Fields of `TableParameter` that `Parameter` does not have."""
 
 
 class ContrastTables:

@@ -68,7 +68,7 @@ class Report(TabularReport[MetricEstimate]):
     """Name of the contrasts, such as "differences"; empty in other reports."""
     _style = "interval"
     _coloured: Sequence[str] = ()
-    """Models of the report from which this one was selected."""
+    """Models of the report from which this report was selected."""
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ _PREDICATES = {
     "not worse": "is not worse than {} by more than {:g}",
     "equivalent": "is equivalent to {} within {:g}",
 }
-"""Predicate of the better of two by relation, with gaps for other names and margin."""
+"""Templates of sentences on the better of two models, by conclusion."""
 
 
 def sentences(

@@ -230,7 +230,7 @@ THRESHOLD = "threshold"
 """Name of the report column with the thresholds."""
 
 Point = tuple[str, str]
-"""Names of a model, "" for an unnamed model, and of a threshold."""
+"""Name of a model, or "" for an unnamed model, and name of a threshold."""
 
 
 def _point_of(key: ParameterLabels) -> Point:

@@ -85,7 +85,7 @@ class JointReport(ReportWithContrasts):
     _other_attributes: ClassVar = {"differences()": "compare comparisons pairwise"}
 
     _of_pairs: ClassVar = "", ""
-    """Additional condition on compared estimates, and a remedy, used in an error."""
+    """Condition on compared estimates, and a remedy, for an error message."""
 
     _compares_models: ClassVar = True
     """Whether the HTML page shows ranks and differences of the models."""
