@@ -1,4 +1,4 @@
-"""Confidence intervals for performance metrics, simultaneous in reports.
+"""Confidence intervals for performance metrics, simultaneous for whole reports.
 
 Metric objects such as :class:`F05CI` are called like functions of
 :mod:`sklearn.metrics` and return floats with a confidence interval.

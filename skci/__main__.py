@@ -27,7 +27,7 @@ python -m skci --help lists the commands for files of predictions, see shell.rst
 
 
 def main() -> int:
-    """Run the command named by the arguments, or a demonstration without arguments."""
+    """Run the command given by the arguments; the default is a demonstration."""
     if len(sys.argv) > 1:
         return run()
     demonstrate()
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def demonstrate() -> None:
-    """Fit three classifiers and report on held-out rows."""
+    """Fit three classifiers, and print a report on held-out rows."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
         digits.data, digits.target == 8, test_size=0.8, random_state=0

@@ -19,7 +19,7 @@ ROUNDING = 8 * EPS
 
 
 def read_only(values: Array) -> Array:
-    """Read-only view of an array, for attributes of reports."""
+    """Return a read-only view of an array."""
     view = values.view()
     view.flags.writeable = False
     return view
@@ -45,11 +45,12 @@ _is_allowed = ContextVar("underflow is allowed", default=False)
 
 
 def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
-    """Decorate a function in which numbers may underflow to zero.
+    """Decorate a function so that underflow to zero raises no error.
 
-    Numpy ignores underflow by default, but a user's ``np.seterr(all="raise")`` turns it
-    into an error. Lazy properties, and functions decorated by `with_hints`, also allow
-    underflow. Among nested calls, only the outermost call changes the state of numpy.
+    Numpy ignores underflow by default, but ``np.seterr(all="raise")`` turns underflow
+    into an error. Lazy properties, and functions decorated by `with_hints`, allow
+    underflow in any case. In nested calls, only the outermost call changes the error
+    state of numpy.
     """
 
     @wraps(function)
@@ -72,9 +73,9 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(cls=None, *, frozen=False, **options):
-        """`dataclasses.dataclass` without the checks of ``frozen=True`` at run time.
+        """`dataclasses.dataclass` without the run-time checks of ``frozen=True``.
 
-        Mypy checks assignments to fields. A check at run time would take most of the
+        Mypy still checks assignments to fields. Run-time checks would take most of the
         time needed to create an object.
         """
         options["unsafe_hash"] = frozen and options.get("eq", True)
@@ -100,22 +101,25 @@ else:
 
 
 def binade(values: Array) -> float:
-    """Power of two near the largest absolute value, to divide without rounding."""
+    """Return a power of two near the largest absolute value of an array.
+
+    Division by a power of two has no rounding error.
+    """
     largest = max(values.max(initial=0), -values.min(initial=0))
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 
 def repeated(values: Array, n: int) -> Array:
-    """View of n copies of an array, 30 times as fast as np.broadcast_to."""
+    """Return a view of `n` copies of an array, 30 times as fast as np.broadcast_to."""
     shape, strides = (n, *values.shape), (0, *values.strides)
     return np.ndarray(shape, values.dtype, values, strides=strides)
 
 
 def dot(*vectors: Array) -> float:
-    """Sum of the products of the entries of two or three vectors.
+    """Return the sum of the elementwise product of two or three vectors.
 
-    Long vectors are multiplied without temporary arrays and without the threads of
-    BLAS, which wait for each other while the processors are busy.
+    Long vectors are multiplied without temporary arrays, and without BLAS threads,
+    which wait for each other while the processors are busy.
     """
     if len(vectors[0]) > _FEW_ENTRIES:
         return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
@@ -126,22 +130,23 @@ def dot(*vectors: Array) -> float:
 
 
 def running_count(flags: Array) -> Array:
-    """Cumulative number of flags that are set, as int32 if this type suffices."""
+    """Return the cumulative number of True flags, as int32 if that type suffices."""
     small = len(flags) < _SHORT
     return np.cumsum(flags, dtype=np.int32 if small else np.int64)
 
 
-_FEW_ENTRIES = 1 << 10  # length of vectors whose product costs less than a call
-_SHORT = 1 << 30  # number n of flags for which 2 n + 1 fits into an int32
+_FEW_ENTRIES = 1 << 10  # largest length for which np.dot is used
+_SHORT = 1 << 30  # largest number n of flags for which 2 n + 1 fits into an int32
 _DENSE_RANGE = 1 << 16  # largest range of integers for which a lookup table is used
 _DENSE_ROWS = 1 << 20  # largest number of possible rows that a table counts
 _INDEXED_ROWS = 1 << 62  # largest number of possible rows with an int64 index
 
 
 def factorise(column: Array) -> tuple[Array, Array]:
-    """Distinct values of a column, and the index of each entry's value among them.
+    """Return the distinct values of a column, and the code of each entry.
 
-    The values are ascending; objects are in the order of their first occurrence.
+    The code of an entry is the index of its value among the distinct values. Distinct
+    values are in ascending order; objects are in the order of their first occurrence.
     """
     if column.dtype.kind == "O":
         values = column.tolist()
@@ -168,9 +173,9 @@ def factorise(column: Array) -> tuple[Array, Array]:
 
 
 def _row_indices(codes: Array, sizes: list[int]) -> Array:
-    """Encode rows of codes as integers in the same, lexicographic order.
+    """Encode each row of a matrix as an integer that sorts like the row.
 
-    The codes in column k are less than ``sizes[k]``.
+    Rows sort in lexicographic order. The codes in column k are less than ``sizes[k]``.
     """
     index: Array = np.zeros(len(codes), dtype=np.int64)
     n_possible = 1
@@ -184,10 +189,10 @@ def _row_indices(codes: Array, sizes: list[int]) -> Array:
 
 
 def distinct_rows(codes: Array) -> tuple[Array, Array]:
-    """Distinct rows of a matrix of codes, and the index of each row among them.
+    """Return the distinct rows of a matrix, and the code of each row.
 
-    Codes are booleans or nonnegative integers. Distinct rows are in lexicographic
-    order.
+    The entries are booleans or nonnegative integers. The code of a row is its index
+    among the distinct rows, which are in lexicographic order.
     """
     sizes = [int(column.max()) + 1 for column in codes.T]
     if sizes and math.prod(sizes) <= _DENSE_ROWS:
@@ -198,7 +203,7 @@ def distinct_rows(codes: Array) -> tuple[Array, Array]:
 
 
 def _distinct_in_table(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
-    """Compute `distinct_rows` with a table of all possible rows."""
+    """Compute `distinct_rows` with a lookup table of all possible rows."""
     size = math.prod(sizes)
     index = codes[:, 0].astype(np.min_scalar_type(size))
     for column, values in zip(codes.T[1:], sizes[1:], strict=True):

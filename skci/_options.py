@@ -61,7 +61,7 @@ _READERS = {
     ".feather": "feather",
     ".arrow": "feather",
 }
-"""Suffix of the pandas function that reads a file, by the extension of the file."""
+"""Format in the name of the pandas function that reads a file, by file extension."""
 
 QUERY_HINT = (
     "only ranking metrics use it. A function of the rows requires one row per query, "
@@ -100,7 +100,7 @@ _REMEDIES = {
 
 
 def short_repr(value: Any) -> str:
-    """Repr of a value, or its type and shape if the repr is long."""
+    """Return the repr of a value, or its type and shape if the repr is long."""
     shape = getattr(value, "shape", None)
     if shape:
         return f"{type(value).__name__} of shape {tuple(shape)}"
@@ -112,7 +112,7 @@ def short_repr(value: Any) -> str:
 
 
 def data_hint(value: Any, parameter: str) -> str:
-    """Remedy if a path, a column name or a fitted model was passed as data."""
+    """Return a remedy for a path, a column name or a model that was passed as data."""
     if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
         reader = f"pandas.read_{_READERS[Path(value).suffix]}"
         return (
@@ -149,7 +149,7 @@ def data_hint(value: Any, parameter: str) -> str:
 
 
 def design_hint(value: Any) -> str:
-    """Remedy if a class or a column was passed as a design."""
+    """Return a remedy for a class or a column that was passed as a design."""
     if isinstance(value, type):
         return f"; pass an instance of the class, {value.__name__}(...)"
     if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
@@ -158,13 +158,13 @@ def design_hint(value: Any) -> str:
 
 
 def is_synonym(name: str, option: str) -> bool:
-    """Whether another library uses a name for an option."""
+    """Whether `name` is the name of `option` in another library."""
     synonyms = [names for key, names in _REMEDIES if key == option]
     return name in " ".join([_SYNONYMS.get(option, ""), *synonyms]).split()
 
 
 def option_hint(options: Sequence[str], name: str, value: Any) -> str:
-    """Remedy for a name that another library uses for an option; empty if unknown."""
+    """Return a hint at the option that an unknown name probably means, or ""."""
     written = short_repr(value)
     for option in options:
         if name in _SYNONYMS.get(option, "").split():
@@ -177,20 +177,20 @@ def option_hint(options: Sequence[str], name: str, value: Any) -> str:
 
 
 def unknown_options(options: Sequence[str], arguments: Mapping[str, Any]) -> str:
-    """Hints for arguments that are not options, each after a semicolon."""
+    """Return hints for arguments that are not options, each after a semicolon."""
     unknown = [pair for pair in arguments.items() if pair[0] not in options]
     hints = (option_hint(options, *pair) for pair in unknown)
     return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
 
 
 def with_hints(function: _Function) -> _Function:
-    """Decorate a function or a class to hint at names of options in other libraries.
+    """Decorate a function or class so that an unknown option raises a helpful error.
 
     Parameters
     ----------
     function : callable
-        Function or class. A function with a parameter such as ``**kwargs`` is returned
-        unchanged.
+        Function or class to decorate. A function with a parameter such as ``**kwargs``
+        is returned unchanged.
 
     Returns
     -------
@@ -227,15 +227,15 @@ def with_hints(function: _Function) -> _Function:
             raise TypeError(f"{name}() takes {accepted}, got {got}")
         raise TypeError(
             f"{name}() requires {named} by name, got {short_repr(args[n_positional])} "
-            f"without one; did you mean {_closest_option(named, args[n_positional])}="
-            "...?"
+            f"without a name; did you mean "
+            f"{_closest_option(named, args[n_positional])}=...?"
         )
 
     return checked  # type: ignore[return-value]
 
 
 def _closest_option(options: Sequence[str], value: Any) -> str:
-    """Option that was probably meant if a value was passed without a name."""
+    """Guess the option for which a positional argument was meant."""
     names = [value] if isinstance(value, str) else value
     if isinstance(names, list) and all(isinstance(name, str) for name in names):
         return next((name for name in options if name in _NAME_OPTIONS), options[0])
@@ -243,10 +243,10 @@ def _closest_option(options: Sequence[str], value: Any) -> str:
 
 
 class HintedAttributes:
-    """Mixin whose errors for unknown attributes and options hint at the right name."""
+    """Mixin whose errors for unknown attributes and options suggest valid names."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
-    """Names in other libraries, by the attribute that replaces them."""
+    """Names of attributes in other libraries, by the name of the attribute in skci."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -266,7 +266,7 @@ class HintedAttributes:
 
 
 class Settings(TypedDict, total=False):
-    """Settings of every joint report."""
+    """Options that all joint reports accept."""
 
     confidence_level: float
     random_state: Any
@@ -281,7 +281,7 @@ class Rows(TypedDict, total=False):
 
 
 class RowsOfSubgroups(Rows, total=False):
-    """Options that describe how rows were drawn, and their division into subgroups."""
+    """Options that describe how rows were drawn and divided into subgroups."""
 
     by: Any
     missing: str
@@ -290,13 +290,13 @@ class RowsOfSubgroups(Rows, total=False):
 def parameters_from(
     source: Callable[..., Any],
 ) -> Callable[[_Described], _Described]:
-    """Decorate a function or class whose parameters another docstring describes.
+    """Decorate a function or class to copy descriptions of parameters from `source`.
 
     Parameters
     ----------
     source : callable
-        Function or class whose docstring describes the parameters that the docstring
-        of the decorated object omits.
+        Function or class whose docstring describes the parameters that the decorated
+        object does not describe.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def parameters_from(
 def with_keywords_of(
     source: Callable[..., Any],
 ) -> Callable[[_Described], _Described]:
-    """Decorate a function that passes its ``**options`` to another function.
+    """Decorate a function that passes its ``**options`` to `source`.
 
     Parameters
     ----------
@@ -350,12 +350,13 @@ def with_keywords_of(
 def entry_point(
     source: Callable[..., Any], *option_types: type
 ) -> Callable[[_Described], _Described]:
-    """Decorate a function or class by `with_hints` and `parameters_from`.
+    """Decorate a function or class by both `with_hints` and `parameters_from`.
 
     Parameters
     ----------
     source : callable
-        See `parameters_from`.
+        Function or class that describes the remaining parameters; see
+        `parameters_from`.
     *option_types : TypedDict
         Options of `source` that the decorated function accepts as ``**options``. Its
         signature shows their names and defaults.
@@ -381,8 +382,8 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     Parameters
     ----------
     names : iterable of str
-        Parameters in the order of the signature. Parameters that no docstring
-        describes are omitted. Other parameters of the first docstring come last.
+        Names of parameters in the order of the signature. Names that no docstring
+        describes are omitted. Parameters that only the first docstring has come last.
     docstrings : iterable of str
         Docstrings in numpydoc format: first the docstring to complete, then the source
         docstrings in order of preference.
@@ -405,9 +406,9 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
 
 
 def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
-    """Type and first sentence of a parameter in the docstring of a function."""
+    """Return the type and the first sentence of a parameter's description."""
     if not function.__doc__:
-        raise ImportError("docstrings must be kept; run Python without -OO")
+        raise ImportError("docstrings must be available; run Python without -OO")
     _, parameters, _ = _split(function.__doc__)
     entry = _entries(parameters, one_name=True).get(name, "")
     head, _, text = entry.partition("\n")
@@ -418,7 +419,7 @@ def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
 
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
-    """Split a docstring into text before, in and after the section "Parameters"."""
+    """Split a docstring into the text before, in and after the section "Parameters"."""
     before, heading, after = cleandoc(docstring).partition(_PARAMETERS)
     text = after if heading else before
     following = _NEXT_SECTION.search(text)
@@ -430,12 +431,12 @@ def _split(docstring: str) -> tuple[str, str, str]:
 
 @cache
 def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
-    """Entries of a section "Parameters", by the name of the parameter.
+    """Return the entries of a section "Parameters", by the name of the parameter.
 
     Parameters
     ----------
     parameters : str
-        Section without its heading.
+        Text of the section without its heading.
     one_name : bool, default=False
         Whether an entry that describes several parameters is split into one entry for
         each of them.

@@ -28,8 +28,7 @@ def lazy_names(
     package : str
         Name of the package.
     modules : mapping of str to str
-        Module within the package that defines each name; "" if the name is itself a
-        module.
+        Module within the package that defines each name, or "" for names of modules.
     default_module : str, optional
         Module within the package whose public names are also names of the package.
     """
@@ -43,7 +42,7 @@ def lazy_names(
         """Import a name when it is first used."""
         if name == "__all__":
             return public()
-        is_special = name.startswith("__")  # looked up in any module, as by inspect
+        is_special = name.startswith("__")  # for example by inspect
         if is_special or (name not in modules and name not in public()):
             hint = ""
             within = [] if name.startswith("_") else modules.items()
@@ -69,8 +68,8 @@ def lazy_names(
 def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> Any:
     """Import an optional module, or raise an error with instructions.
 
-    The error states that `user` needs the module, names the `extra` of skci that
-    installs the module, and suggests `otherwise`, an alternative without the module.
+    The error states that `user` needs the module, and names the `extra` of skci that
+    installs it. `otherwise` describes an alternative that does not need the module.
     """
     try:
         return import_module(name)
@@ -78,15 +77,16 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
         package = name.partition(".")[0].replace("_", "-")
         instead = f"; {otherwise}" if otherwise else ""
         raise ImportError(
-            f'{user} needs {package}: pip install ".[{extra}]" in a clone{instead}'
+            f'{user} needs {package}: pip install ".[{extra}]" in a clone of skci'
+            f"{instead}"
         ) from error
 
 
 def show_versions() -> None:
     """Print versions of the system, skci and dependencies.
 
-    Include the output in bug reports. Packages of the extras are listed as optional;
-    a missing package is shown as "not installed".
+    Include the output in bug reports. Optional packages that are missing are shown as
+    "not installed".
 
     See Also
     --------
@@ -111,7 +111,7 @@ def show_versions() -> None:
 
 
 def version_of(package: str) -> str:
-    """Version of an installed package, without importing the package."""
+    """Return the version of an installed package, without importing the package."""
     try:
         return version(package)
     except PackageNotFoundError:

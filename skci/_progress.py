@@ -49,7 +49,7 @@ class Progress:
     total : int
         Number of parts, or an upper bound.
     verbose : int, optional
-        Option passed by the user. The line is shown only if `verbose` is None.
+        Value that the user passed as `verbose`. The line is shown only if it is None.
     """
 
     def __init__(self, noun: str, total: int, verbose: int | None = None) -> None:
@@ -72,7 +72,7 @@ class Progress:
             _shown.release()
 
     def add(self, number: int = 1) -> None:
-        """Add finished parts, and update the line from time to time."""
+        """Count finished parts, and update the progress line from time to time."""
         with self._lock:
             self._done = min(self._done + number, self._total)
             now = time.monotonic()
@@ -94,7 +94,7 @@ class Progress:
             show_line(f"[skci] {self._noun}: {done}, {duration} left")
 
     def _open(self, now: float) -> None:
-        """Show the line if the computation is long and no other line is shown."""
+        """Show the line if the computation is slow and no other line is shown."""
         if now < self._start + _AFTER or not _shown.acquire(blocking=False):
             return
         self._is_shown = True
@@ -113,7 +113,7 @@ def progress(
     total: int,
     size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Item]:
-    """Yield items, with a line that adds up their sizes; see `Progress`."""
+    """Yield items, and count their sizes in a progress line; see `Progress`."""
     with Progress(noun, total) as line:
         for item in items:
             yield item

@@ -13,19 +13,18 @@ from threading import Lock
 from typing import Any
 
 _DIVIDED = 1 << 13  # multiplications from which BLAS may use several threads
-_WORTHWHILE = 1 << 33  # multiplications that take seconds, for which threads pay
+_WORTHWHILE = 1 << 33  # multiplications from which all threads are used
 
 _limited = Lock()
 
 
 @contextmanager
 def few_threads(multiplications: float) -> Iterator[None]:
-    """Context in which BLAS uses one thread for a product of moderate size.
+    """Limit BLAS to one thread for a product of moderate size.
 
-    The first Python thread that enters the context limits the BLAS threads of the
-    process, and later removes the limit: in OpenBLAS, no other thread can raise a
-    limit. An existing limit of one thread is left unchanged, because the code that set
-    the limit may remove it earlier.
+    The limit applies to the whole process. Only the first Python thread that enters the
+    context sets and removes the limit, because another thread cannot raise a limit in
+    OpenBLAS. If BLAS already has a single thread, the context has no effect.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):
@@ -44,14 +43,14 @@ def few_threads(multiplications: float) -> Iterator[None]:
 
 @cache
 def _controller() -> Any:
-    """Controller of the BLAS thread pools, from a dependency of scikit-learn."""
+    """Return the controller of the BLAS threads, from the package threadpoolctl."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _unlock() -> None:
-    """Release the lock in a forked process, which lacks the thread with the lock."""
+    """Release the lock of `few_threads` in a forked process, which lacks its owner."""
     if _limited.locked():
         _limited.release()
 

@@ -32,8 +32,8 @@ _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
 
 WIDE_INTEGERS = "Int128", "UInt128"
-"""Types of columns that numpy lacks; their numbers are converted one by one."""
-_MIN_LEVEL = 1e-6  # confidence level
+"""Column types that numpy lacks, whose numbers are converted one by one."""
+_MIN_LEVEL = 1e-6  # smallest accepted confidence level
 _NUMBERS = (Real, Decimal, np.bool_)
 
 
@@ -44,9 +44,9 @@ def check_number(
     accepts: Callable[[float], bool],
     hint: str = "",
 ) -> float:
-    """Check that a value is a number for which `accepts` is true.
+    """Check that a value is a number that meets a condition.
 
-    `requirement` describes this condition in the error message.
+    `accepts` tests the condition, and `requirement` describes it in the error message.
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
@@ -121,7 +121,7 @@ def check_positive_number(value: Any, name: str) -> float:
 def check_range(
     bounds: Any, requirement: str, largest: float = np.inf
 ) -> tuple[float, float]:
-    """Check the bounds of a range, whose absolute values are at most `largest`."""
+    """Check two increasing bounds, whose absolute values are at most `largest`."""
     try:
         limits = np.asarray(bounds).astype(float, casting="same_kind")
     except (TypeError, ValueError):
@@ -134,13 +134,13 @@ def check_range(
 def by_metric(
     values: Any, metrics: Iterable[str], parameter: str, requirement: str
 ) -> dict[str, Any]:
-    """Convert one value for all metrics, or a mapping, to values by metric."""
+    """Return values by metric, from a mapping or from one value for all metrics."""
     valid_names = list(dict.fromkeys(metrics))
     if not isinstance(values, Mapping):
         return dict.fromkeys(valid_names, values)
     if any(name not in valid_names for name in values):
         raise ValueError(
-            f"{parameter} must be {requirement} or a mapping of some of the metrics "
+            f"{parameter} must be {requirement}, or a mapping whose keys are among "
             f"{valid_names}, got {values!r}"
         )
     return dict(values)
@@ -149,7 +149,7 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Check whether higher values are better, by metric; the default is True."""
+    """Return whether higher values are better, for each metric; True by default."""
     checked, requirement = dict.fromkeys(metrics, True), "True, False"
     values = by_metric(directions, checked, parameter, requirement)
     for name, value in values.items():
@@ -163,7 +163,7 @@ def check_directions(
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
-    """Check the settings of a joint estimate, and return them by name."""
+    """Check a confidence level and a random state, and return them by name."""
     level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
     return {"confidence_level": level, "random_state": seed}
 
@@ -171,7 +171,7 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
 def check_mutually_exclusive(
     parameter: str, values: Mapping[str, Any], remedy: str = ""
 ) -> None:
-    """Check that no parameters are passed that another parameter excludes."""
+    """Refuse values that cannot be combined with `parameter`."""
     for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
@@ -183,7 +183,7 @@ def check_degrees(df: Any) -> float:
 
 
 def draw_seeds(random_state: RandomState) -> list[int]:
-    """Draw the seeds of the `SCRAMBLES` randomisations."""
+    """Draw a seed for each of `SCRAMBLES` randomisations of quasi-random points."""
     source: Any = 0 if random_state is None else random_state
     if isinstance(source, np.random.RandomState):
         source = source.randint(1 << 31, dtype=np.int64)
@@ -198,7 +198,7 @@ def draw_seeds(random_state: RandomState) -> list[int]:
 
 
 def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw one seed from a random state, so that repeated calls agree."""
+    """Draw an integer seed from a random state; None stays None."""
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
@@ -211,7 +211,7 @@ def check_choice(
 ) -> str:
     """Check that a value is one of `choices`.
 
-    `hints` contains remedies for values that are not among the choices.
+    `hints` maps some invalid values to remedies for the error message.
     """
     if isinstance(value, str) and value in choices:
         return value
@@ -221,7 +221,7 @@ def check_choice(
 
 
 def near_hint(name: Any, names: Iterable[str]) -> str:
-    """Name that was probably meant, as a hint after a semicolon; empty if none."""
+    """Return a hint at the most similar name, or an empty string."""
     lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
     return f"; did you mean {lower[near[0]]!r}?" if near else ""
@@ -241,10 +241,10 @@ TAGS_HINT = (
 
 
 def as_array(values: Any, name: str, requirement: str) -> Array:
-    """Convert values to an array, if numpy or Arrow can read them.
+    """Convert values to a numpy array.
 
-    The entries are not converted: numbers and None among strings keep their types.
-    `requirement` describes the values in error messages.
+    The entries keep their types, such as numbers and None among strings. `requirement`
+    describes the values in error messages.
     """
     if type(values) is np.ndarray and values.dtype.kind != "T":
         return values
@@ -289,20 +289,20 @@ def _readable(values: Any) -> Any:
 
 
 def is_iterable(values: Any) -> bool:
-    """Whether values can be iterated over, unlike an array without dimensions."""
+    """Whether values can be iterated over; an array without dimensions cannot."""
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is missing or infinite."""
+    """Whether a value is missing (None, NaN, NaT or NA) or infinite."""
     if isinstance(value, Real | np.bool_):
         return not -math.inf < value < math.inf  # type: ignore[operator]
     return is_null(value)
 
 
 def is_null(value: Any) -> bool:
-    """Whether a value is missing."""
-    is_equal = value == value  # False for NaT, perhaps NA for the NA of pandas
+    """Whether a value is missing: None, NaN, NaT or NA."""
+    is_equal = value == value  # False for NaN and NaT, and NA for NA
     return value is None or not (isinstance(is_equal, bool | np.bool_) and is_equal)
 
 
@@ -314,8 +314,8 @@ def int_if_integral(number: float) -> int | float:
 _TRUTH_HINTS = {
     "y_true": "; if only some rows are labelled, joint_report accepts a proxy for all "
     "rows, as in proxy=judge (in a shell --proxy judge)",
-    "y": "; if only some rows are labelled, fit models to these and pass joint_report "
-    "predictions for other rows and a proxy, as in proxy=judge",
+    "y": "; if only some rows are labelled, fit models to the labelled rows, and pass "
+    "joint_report predictions of the other rows and a proxy, as in proxy=judge",
 }
 
 
@@ -326,14 +326,14 @@ _LABELS_HINT = (
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Remedy for a missing value of a parameter, or an empty string."""
+    """Return a remedy for a missing value in a parameter, or an empty string."""
     return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     """Convert values to an array of finite floats.
 
-    If `missing`, missing values are allowed, and become NaN.
+    If `missing` is True, missing values are allowed, and become NaN.
     """
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
@@ -398,7 +398,7 @@ def _as_floats(array: Array, name: str) -> Array:
 
 
 class Assumed(str):
-    """Value of an option that is a default, not chosen by the user."""
+    """String that marks the value of an option as a default."""
 
     __slots__ = ()
 
@@ -410,7 +410,7 @@ class NamedArray(np.ndarray):
 
     @classmethod
     def from_columns(cls, array: Array, columns: Sequence[Any] | None) -> Array:
-        """Array with column names; the array itself if `columns` is None."""
+        """Attach column names to a matrix, unless `columns` is None."""
         if columns is None or array.ndim != 2:
             return array
         named = array.view(cls)
@@ -418,15 +418,15 @@ class NamedArray(np.ndarray):
         return named
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the column names as well; slices have no column names."""
+        """Pickle the array together with its column names."""
         return NamedArray.from_columns, (
             np.asarray(self),
-            getattr(self, "columns", None),
+            getattr(self, "columns", None),  # slices have no column names
         )
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Names of the columns of a data frame or an Arrow table; None for other values."""
+    """Return the column names of a data frame or Arrow table; else None."""
     if hasattr(type(values), "column_names"):
         return list(values.column_names)
     return list(values.columns) if hasattr(values, "columns") else None
@@ -435,11 +435,10 @@ def column_names(values: Any) -> list[Any] | None:
 def label_order(
     values: Any, labels: Sequence[Any], name: str, positive: Any = None
 ) -> list[int] | None:
-    """Indices that sort the columns of a data frame in the order of `labels`.
+    """Return the indices that sort the columns of a data frame like `labels`.
 
-    The result is None if columns are matched by position, because the columns have no
-    names, or names that are not labels. A single column must not be named by a negative
-    label.
+    Return None if columns are matched by position, because they have no names, or names
+    that are not labels. A single column must not have the name of the negative label.
     """
     names = column_names(values)
     if names is None:
@@ -452,19 +451,20 @@ def label_order(
         return None
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
-    remedy = "rename them"
+    remedy = "rename the columns"
     if {*columns} > {*required}:
         remedy = "pass labels that do not occur as labels= of a metric"
     if len(names) == 1 and positive is not None:
         remedy = f"pass the column of the positive label, {positive!r}"
     raise ValueError(
-        f"{name} must have columns that are named by all of {list(labels)} or by none "
-        f"of them, got {names}; {remedy}, or pass an array to match by position"
+        f"{name} must have all labels, {list(labels)}, as column names, or no label, "
+        f"got the columns {names}; {remedy}, or pass an array to match columns by "
+        "position"
     )
 
 
 def label_name(label: Any) -> str:
-    """Column name of a label: "1" for 1, 1.0, True, "1.0" and "True"."""
+    """Return the column name of a label, such as "1" for 1, 1.0, "1.0" and True."""
     text = str(label)
     number = text.removesuffix(".0")
     text = number if number.lstrip("-").isdigit() else text
@@ -476,7 +476,7 @@ def as_matrix(
 ) -> Array:
     """Convert values to an array of floats.
 
-    If the values have column names, these must agree with `columns`.
+    If the values have column names, the names must agree with `columns`.
     """
     actual = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
@@ -489,11 +489,11 @@ def as_matrix(
 
 
 class AllZeroError(ValueError):
-    """Error for numbers that are all zero, such as the weights of a batch."""
+    """Error for numbers that are all zero, such as the weights of one batch."""
 
 
 def check_nonnegative(numbers: Array, name: str) -> None:
-    """Check that no number is negative, and that not all are zero."""
+    """Check that no number is negative, and that at least one is positive."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
         summary = (
@@ -506,7 +506,7 @@ def check_nonnegative(numbers: Array, name: str) -> None:
 
 
 def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> None:
-    """Check that nonzero numbers have absolute values in a range.
+    """Check that the absolute values of nonzero numbers are in a range.
 
     `prefix` begins the error message, as in "matrix must hold coefficients".
     """
@@ -547,7 +547,7 @@ def check_contrasts(
 
 
 def as_name(value: Any) -> Any:
-    """Convert a number or a boolean to a string, for a name in reports."""
+    """Convert a number or a boolean to a string; return other names unchanged."""
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
@@ -565,12 +565,12 @@ def check_text(value: Any, name: str) -> None:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names by commas and a final "and"."""
+    """Join names by commas, and by "and" before the last name."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
-    """All names, or the first names and the number of further names."""
+    """Shorten a list of names to `maximum` entries, the last one like "3 others"."""
     if maximum is None or len(names) <= maximum:
         return [*names]
     return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]
@@ -597,7 +597,7 @@ def check_names(
 
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
-    """Convert a mapping, or pairs with distinct names, to a dict of values by name."""
+    """Convert a mapping or (name, value) pairs with distinct names to a dict."""
     prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
         raise TypeError(f"{prefix}, got {short_repr(values)}")
@@ -624,7 +624,7 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
 
 
 def as_pairs(names: Any) -> Any:
-    """Pairs of each name of a column with itself; other values unchanged."""
+    """Convert column names to pairs (name, name); return other values unchanged."""
     columns = [names] if isinstance(names, str) else names
     if isinstance(columns, list | tuple) and all(isinstance(x, str) for x in columns):
         return [(column, column) for column in columns]
@@ -632,7 +632,7 @@ def as_pairs(names: Any) -> Any:
 
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Columns by name, from a data frame, a mapping, pairs or a single column."""
+    """Return columns by name, from a data frame, a mapping, pairs or one column."""
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
@@ -645,7 +645,7 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
 
 
 def named_estimators(estimators: Any) -> dict[str, Any]:
-    """Estimators by name; names default to class names, as in pipelines."""
+    """Return estimators by name; names default to class names, as in pipelines."""
     if _predicts(estimators):
         estimators = [estimators]
     if hasattr(estimators, "shape"):
@@ -686,9 +686,9 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
 
 @contextmanager
 def errors_of_function(requirement: str, remedy: str = "") -> Iterator[None]:
-    """Turn an error of a user's function into a TypeError.
+    """Convert errors of a user's function to a TypeError.
 
-    The message states the requirement, then the error of the function.
+    The message states the requirement, then the original error.
     """
     try:
         yield

@@ -28,31 +28,33 @@ from skci.reports.joint import JointReport
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
 
-    The report equals the report of :func:`joint_report` on all rows at once, for any
-    batches in any order. Label metrics need only the counts of distinct outcomes, so
-    memory does not grow with the rows. For metrics of scores and numbers, rows are
-    kept, unless `score_bins` or `moments` are used.
+    The report does not depend on the batches or their order: it equals the report of
+    :func:`joint_report` on all rows at once. For label metrics, only counts of distinct
+    outcomes are kept, so memory does not grow with the number of rows. For metrics of
+    scores and numbers, all rows are kept, unless `score_bins` or `moments` are used.
 
     Parameters
     ----------
     labels : array-like, optional
-        All labels, if a batch may lack some labels. Scores for more than two labels
-        have one column per label. Averages include all labels: intervals are extended,
-        with a warning, for labels that no batch contains.
+        All possible labels. Pass them if a batch may lack some labels. Scores for more
+        than two labels have one column per label. Averages over classes include all
+        labels. If a label occurs in no batch, intervals of averages are extended, with
+        a warning.
     score_bins : int or array-like of edges, optional
-        Count scores for two labels in bins instead of keeping them: the number of
-        equal-width bins on [0, 1], or increasing bin edges, with an additional bin on
-        either side. Only the counts and the smallest and largest score of each distinct
-        bin are kept. Estimates then differ from the exact ones by at most
-        ``binning_error``, and intervals are widened by it; the error is 0 if all scores
-        in a bin are equal. Bins support areas under curves and losses of probabilities.
+        Number of equal-width bins on [0, 1], or increasing bin edges, for scores of two
+        labels. Scores are then counted in bins instead of kept. Scores below the first
+        or above the last edge have separate bins. Only the counts and the smallest and
+        largest score in each distinct bin are kept. Estimates differ from the exact
+        estimates by at most ``binning_error``, and this error widens the intervals. The
+        error is 0 if all scores in a bin are equal. Bins support areas under curves and
+        losses of probabilities.
     moments : bool, default=False
-        Keep moments instead of rows: sums of products of losses, from which estimates,
-        covariances and differences follow exactly. Memory does not grow with the rows,
-        only with the number of groups. Moments support log losses, Brier scores,
-        metrics of numbers that are functions of means, and functions of item features,
-        and cannot be combined with `by`. The default method is "delta", since skewness
-        and heavy tails cannot be measured.
+        Whether to keep moments instead of rows. Moments are sums of products of losses,
+        from which estimates, covariances and differences follow exactly. Memory grows
+        with the number of groups, but not with the number of rows. Moments support log
+        losses, Brier scores, metrics of numbers that are functions of means, and
+        functions of item features. They cannot be combined with `by`. The default
+        method is "delta", because moments do not show skewness or heavy tails.
 
     Attributes
     ----------
@@ -126,7 +128,7 @@ class JointAccumulator:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows so far."""
+        """Number of rows in all batches so far."""
         return self._rows.n_samples
 
     @property
@@ -136,7 +138,7 @@ class JointAccumulator:
 
     @property
     def models(self) -> list[str]:
-        """Names of the models; none before the first batch."""
+        """Names of the models; an empty list before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []
 
     @entry_point(joint_report)
@@ -157,11 +159,12 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        A group may continue in other batches under the same name; all rows of a query
-        must be in one batch. Weights must be on the same scale in all batches. A batch
-        whose weights or counts are all zero adds nothing. With `proxy`, all batches
-        must have the same proxies, and a batch may be entirely unlabelled; label
-        metrics again need memory that does not grow with the rows.
+        Rows of one group may be in several batches, with the same name of the group.
+        All rows of a query must be in one batch. Weights must be on the same scale in
+        all batches. A batch whose weights or counts are all zero adds nothing. With
+        `proxy`, all batches must have the same proxies, but a batch may have no
+        labelled row. Also with `proxy`, memory for label metrics does not grow with the
+        number of rows.
 
         Raises
         ------
@@ -198,8 +201,8 @@ class JointAccumulator:
         Parameters
         ----------
         other : JointAccumulator
-            Accumulator to add; it is not modified. Its metrics and options may differ,
-            except for `pos_label`.
+            Accumulator whose rows are added; it is not modified. Its metrics and
+            options may differ, except for `pos_label`.
 
         Raises
         ------
@@ -231,7 +234,7 @@ class JointAccumulator:
     def _sample(self) -> Sample:
         if not self._rows.parts:
             raise ValueError(
-                "update must be called first, with rows of positive weight"
+                "update must be called with rows of positive weight before this method"
             )
         return self._rows.total()
 
@@ -242,10 +245,11 @@ class JointAccumulator:
         Parameters
         ----------
         horizon : tuple of (int, int), or list or range of int, optional
-            For sequential monitoring: intervals, differences and findings that are
-            simultaneously valid at all looks at the data. A pair covers any look
-            between two numbers of rows. A list or range of planned looks gives narrower
-            intervals. With groups, numbers count groups.
+            Numbers of rows at which the data are analysed (looks), for sequential
+            monitoring. Intervals, differences and findings are then simultaneously
+            valid at all looks. A pair of the smallest and the largest number allows
+            looks at any numbers of rows between them. A list or range of planned
+            numbers gives narrower intervals. With groups, the numbers refer to groups.
 
         Returns
         -------
@@ -260,9 +264,10 @@ class JointAccumulator:
 
         Notes
         -----
-        Standardised estimates at n and m rows have the correlation :math:`\sqrt{n /
-        m}`. With the correlation of the parameters, this determines the distribution of
-        the maximum over parameters and looks, whose quantile is the critical value.
+        The critical value is a quantile of the maximum of the standardised estimates
+        over all parameters and looks. The distribution of this maximum follows from the
+        correlations of the parameters, and from the correlation :math:`\sqrt{n / m}`
+        of standardised estimates at n and m rows.
         Intervals for arbitrary looks are 30 to 60 percent wider than for a single look;
         planned looks widen intervals less.
 
@@ -285,7 +290,7 @@ class JointAccumulator:
         """
         sample = self._sample()
         if sample.proxies is not None:
-            reason = "a proxy, as the share of labels may change from look to look"
+            reason = "a proxy, as the share of labelled rows may differ between looks"
             check_mutually_exclusive(reason, {"horizon": horizon})
             return JointReport(estimate(self._metric_set, sample))
         if horizon is not None:
@@ -294,17 +299,17 @@ class JointAccumulator:
         return self._metric_set.report(sample, horizon)
 
     def save(self, path: Any) -> None:
-        """Save the accumulated data, for another process or another site.
+        """Save the accumulated data to a file, for another process or another site.
 
-        Label metrics, moments and bins need no rows: the file contains counts of
-        outcomes or sums, and the names of groups and subgroups. Other scores and
-        numbers are saved row by row; items cannot be saved. The file contains the
-        options, but not the metrics.
+        For label metrics, moments and bins, the file contains counts or sums instead of
+        rows, and the names of groups and subgroups. Other scores and numbers are saved
+        row by row. Items cannot be saved. The file contains the options, but not the
+        metrics.
 
         Parameters
         ----------
         path : str or path
-            File to write, ``.npz`` or ``.json``.
+            Name of the file, with the suffix ``.npz`` or ``.json``.
 
         Raises
         ------
@@ -331,9 +336,10 @@ class JointAccumulator:
         path : str or path
             Name of the file.
         metrics : str, metric object, list of them, or mapping of str to them
-            Metrics of the saved data; they may differ from the metrics before saving.
+            Metrics to report. They may differ from the metrics of the saved
+            accumulator, if the file contains the data that they need.
         **options
-            Options of :class:`JointAccumulator` that replace the saved ones.
+            Options of :class:`JointAccumulator` that replace the saved options.
 
         Returns
         -------
@@ -366,7 +372,7 @@ class JointAccumulator:
         if missing:
             raise ValueError(
                 f"metrics must read {', '.join(sample.kinds)}, as in the saved file, "
-                f"got metrics of {', '.join(sorted(missing))}"
+                f"got metrics that read {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator

@@ -48,20 +48,21 @@ def agreement_report(
 ) -> JointReport:
     r"""Joint confidence intervals for the agreement of raters on the same items.
 
-    Items are a random sample of the population of items; the raters are fixed. The
-    paired :meth:`.JointReport.differences` compare several sets of raters, such as
+    Items are treated as a random sample of a population of items; the raters are fixed.
+    The paired :meth:`.JointReport.differences` compare several sets of raters, such as
     people alone and people with a judge model.
 
     Parameters
     ----------
     ratings : array-like of shape (n_items, n_raters), mapping or list of (str, array)
-        Categories assigned by each rater to each item: numbers or strings, without an
-        order; None, NaN or NA if a rater did not rate an item. The columns of a data
-        frame are the raters. Several sets of raters are passed by name. Items are
-        matched by position.
+        Category that each rater assigned to each item: numbers or strings, which are
+        not ordered. None, NaN or NA means that a rater did not rate an item. The
+        columns of a data frame are the raters. Pass several sets of raters by name.
+        Items are matched by position.
     metrics : str or list of str
-        Any of "percent", the proportion of pairs of ratings of an item that agree, and
-        the chance-corrected "krippendorff_alpha", "fleiss_kappa" and "gwet_ac1".
+        Any of "percent" and the chance-corrected "krippendorff_alpha", "fleiss_kappa"
+        and "gwet_ac1". "percent" is the proportion of pairs of ratings that agree,
+        averaged over items.
     method : {"auto", "hall", "delta"} or mapping, optional
         Interval method, or methods by metric, with "*" for all other metrics. Defaults
         to "auto", which is "hall".
@@ -83,8 +84,8 @@ def agreement_report(
 
     Notes
     -----
-    Item i has :math:`r_i` ratings, :math:`r_{ik}` of them in category k; n items have
-    at least two ratings. Agreement is
+    Item i has :math:`r_i` ratings, and :math:`r_{ik}` ratings in category k; n is the
+    number of items with at least two ratings. Agreement is
 
     .. math:: p_a = \frac{1}{n} \sum_i \sum_k \frac{r_{ik} (r_{ik} - 1)}{r_i (r_i - 1)}
 
@@ -168,7 +169,7 @@ def agreement_report(
 
 
 def _named_sets(ratings: Any) -> dict[str, Any]:
-    """Sets of raters by name; the columns of a data frame are the raters of one set."""
+    """Return the sets of raters by name; a data frame is a single set."""
     is_frame = column_names(ratings) is not None
     return named_columns(
         {_RATINGS: ratings} if is_frame else ratings, _RATINGS, _RATINGS
@@ -176,7 +177,7 @@ def _named_sets(ratings: Any) -> dict[str, Any]:
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:
-    """Ratings of each item; a missing rating is None."""
+    """Return a list of the ratings of each item, with None for missing ratings."""
     array = as_array(values, name, "an array with one row per item")
     if array.ndim != 2 or array.shape[1] < 2 or not len(array):
         raise ValueError(
@@ -190,7 +191,7 @@ def _read(values: Any, name: str) -> list[list[Any]]:
 
 
 def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
-    """Counts of ratings by item and category; at least two categories must occur."""
+    """Count ratings by item and category, for each set of raters."""
     distinct = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
     if len(kinds) > 1 or len(distinct) < 2:
@@ -207,7 +208,7 @@ def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
 
 
 def _bind(metric: str, counts: Array) -> FunctionOfMeans:
-    """Functional of a metric for the counts of ratings by item and category."""
+    """Return a functional that computes a metric from counts by item and category."""
     ratings = counts.sum(axis=1, keepdims=True)
     several = ratings > 1
     # Ratings of an item, weighted by the proportion of its other ratings that agree.
@@ -227,7 +228,7 @@ def _bind(metric: str, counts: Array) -> FunctionOfMeans:
 def _corrected(
     metric: str, agreement: Any, several: Any, rated: Any, *shares: Any
 ) -> Any:
-    """Chance-corrected agreement from means over items."""
+    """Compute chance-corrected agreement from means over items."""
     prevalences = np.array(shares) / rated
     if metric == "fleiss_kappa":
         chance = (prevalences**2).sum(axis=0)
@@ -238,8 +239,8 @@ def _corrected(
 
 
 def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
-    """Krippendorff's alpha from means over items with several ratings."""
-    share = 1 / (n_items * total)  # one rating among all ratings
+    """Compute Krippendorff's alpha from means over items with several ratings."""
+    share = 1 / (n_items * total)  # share of one rating among all ratings
     observed = (1 - share) * agreement / total + share
     chance = ((np.array(categories) / total) ** 2).sum(axis=0)
     return (observed - chance) / (1 - chance)

@@ -36,7 +36,7 @@ _TARGETS = ("procedure", "fold-models")
 
 
 class Fits(TypedDict, total=False):
-    """Options of the fits and the intervals."""
+    """Options for fitting models and for their intervals."""
 
     cv: Any
     groups: Any
@@ -64,9 +64,9 @@ def cross_validate_report(
 ) -> CrossValidationReport:
     """Joint confidence intervals for metrics of models by cross-validation.
 
-    By default, intervals cover the expected performance of the training procedure over
-    training sets of the size used in a split, and so include the variability of
-    training.
+    By default, intervals cover the expected performance of the training procedure: the
+    mean over all training sets of the size used in a split. The intervals therefore
+    account for the variability of training.
 
     Parameters
     ----------
@@ -77,58 +77,60 @@ def cross_validate_report(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers.
     cv : int or splitter, optional
-        Number of folds, by default 5, which are shuffled and not stratified; or a
-        splitter, such as one of :mod:`sklearn.model_selection`, called with the rows
-        of X, y and groups. All models use the same splits. With a number k of folds,
-        `resampling` is "jackknife", with 3 k (k + 1) / 2 fits of each model: 45 for k =
-        5, and 165 for k = 10. With a splitter, it is "corrected-t", with one fit per
-        split, and the header says so.
+        Number of folds, or a splitter such as the splitters of
+        :mod:`sklearn.model_selection`. By default, rows are shuffled and divided into 5
+        folds without stratification. All models use the same splits. A splitter is
+        called with X, y and groups. With k folds, `resampling` defaults to "jackknife",
+        which fits each model 3 k (k + 1) / 2 times: 45 times for k = 5, and 165 times
+        for k = 10. With a splitter, `resampling` defaults to "corrected-t", which fits
+        each model once per split; the header of the report says so.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients. Splits do not divide clusters.
     target : {"procedure", "fold-models"}, default="procedure"
-        Quantity that the intervals cover. "procedure": the expected performance of
-        models fitted to training sets of this size. "fold-models": the mean
-        performance, in the population, of the models fitted in the folds.
+        Quantity that the intervals cover. "procedure": the expected performance of a
+        model fitted to a training set of the size used in a split. "fold-models": the
+        mean performance, in the population, of the models fitted in the folds.
     resampling : str or object, optional
-        Variance estimator for "procedure"; by default "jackknife", or "corrected-t"
-        with a splitter:
+        Variance estimator for the target "procedure". Defaults to "corrected-t" if `cv`
+        is a splitter, and to "jackknife" otherwise.
 
-        - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
-          repeated without each group, in 3 partitions: 45 fits of each model.
-        - "corrected-t": the variance between splits, corrected for their overlap. With
-          few splits, joint intervals for more metrics than splits are too narrow.
+        - "jackknife": a jackknife over groups of rows. Rows are divided into 5 folds
+          (or `cv` folds). Cross-validation is repeated on the rows outside each fold,
+          for 3 random partitions into folds: 45 fits of each model.
+        - "corrected-t": the variance between splits, corrected for the overlap of
+          training sets. With more metrics than splits, joint intervals are too narrow.
         - "fold-t": the variance between splits without a correction. It is too small,
           and offered only for comparison.
 
-        To report or reproduce textbook tests:
+        Some options correspond to textbook tests:
 
         - "fold-t" for a difference after k-fold cross-validation is the k-fold
           cross-validated paired t test, which is common but too liberal.
         - "corrected-t" with :class:`~sklearn.model_selection.ShuffleSplit` is the
-          corrected resampled t test, which works well with at least 15 splits that test
-          few rows; with :class:`~sklearn.model_selection.RepeatedKFold` it is the
+          corrected resampled t test, which works well with at least 15 splits and small
+          test sets. With :class:`~sklearn.model_selection.RepeatedKFold` it is the
           corrected repeated k-fold cv test, whose results depend little on the splits.
-        - "5x2-t": the 5 x 2 cv paired t test, whose false positive rate is near its
-          level with 10 fits; the estimate comes from one half of the rows. `cv` may
-          make the five pairs of halves. See also :func:`.five_by_two_f_test`.
-        - "bootstrap-632": the .632 bootstrap of mean losses, whose estimate has a small
-          variance in small samples. It draws 200 bootstrap samples, or the number
-          passed as `cv`, and is too optimistic for models that interpolate the training
-          rows.
-        - "bootstrap-632+": the .632+ bootstrap, which corrects for such models by the
+        - "5x2-t" is the 5 x 2 cv paired t test, with 10 fits of each model. Its false
+          positive rate is near the nominal level. The estimate comes from one half of
+          the rows. `cv` may be a splitter that makes the five pairs of halves. See also
+          :func:`.five_by_two_f_test`.
+        - "bootstrap-632" is the .632 bootstrap of mean losses. The estimate has a small
+          variance in small samples, but is too optimistic for models that interpolate
+          the training rows. `cv` is the number of bootstrap samples, by default 200.
+        - "bootstrap-632+" is the .632+ bootstrap, which corrects this optimism by the
           no-information error rate.
 
-        For other sizes, pass an object instead of the name: :class:`.GroupJackknife` or
-        :class:`.Bootstrap632`.
+        To set other numbers of folds, partitions or bootstrap samples, pass a
+        :class:`.GroupJackknife` or :class:`.Bootstrap632` instead of a name.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the metrics, and of the training rows for estimators that
-        request weights (see scikit-learn's metadata routing).
+        Weights of the rows in the metrics. Estimators that request weights are also
+        fitted with these weights (see scikit-learn's metadata routing).
     method : str or mapping of str to str, optional
-        Interval method. For "procedure", the default is "hall" for losses and metrics
-        of numbers, corrected for the skewness of out-of-fold losses, "logit" for areas
-        under curves, and "delta" for other metrics; metrics between 0 and 1 also
-        support "logit". For "fold-models", the default is the default of
-        :func:`joint_report`.
+        Interval method. For the target "procedure", the default is "hall" for losses
+        and metrics of numbers, "logit" for areas under curves, and "delta" for other
+        metrics. "hall" corrects for the skewness of out-of-fold losses. Metrics between
+        0 and 1 also support "logit". For the target "fold-models", the default is the
+        same as for :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
     verbose : int, optional
@@ -170,16 +172,16 @@ def cross_validate_report(
 
     Notes
     -----
-    Estimates for one partition come from all its test rows: tables of labels and sums
-    over rows are added over folds; areas under curves are averaged over folds, weighted
-    by the number of compared pairs. With "corrected-t", estimates are means over
+    Estimates for one partition use all test rows. Tables of labels and sums over rows
+    are added over folds. Areas under curves are averaged over folds, weighted by the
+    number of compared pairs. With "corrected-t", estimates are means over
     splits, as in :func:`sklearn.model_selection.cross_val_score`.
 
     Each row trains some models and tests others. No interval from the test rows alone
-    can therefore cover the performance of the procedure [1]_, and even intervals for
-    "fold-models" cover less than their level below about 1,000 rows. "jackknife" leaves
-    out groups of rows, so that training and test rows vary together [2]_; "corrected-t"
-    is the method of Nadeau and Bengio [3]_.
+    can therefore cover the performance of the procedure [1]_. Even intervals for
+    "fold-models" have less than nominal coverage with fewer than about 1,000 rows.
+    "jackknife" leaves out groups of rows, so that training and test rows vary together
+    [2]_; "corrected-t" is the method of Nadeau and Bengio [3]_.
 
     Bouckaert and Frank [4]_ propose "corrected-t" after repeated cross-validation.
     Dietterich [5]_ describes "fold-t" and "5x2-t", whose statistic has 5 degrees of
@@ -252,22 +254,24 @@ def learning_curve_report(
 ) -> LearningCurveReport:
     """Joint confidence intervals for metrics at several sizes of the training set.
 
-    Models are cross-validated. The estimate at a size is the expected performance of a
-    model fitted to training sets of this size; the intervals cover simultaneously at
-    all sizes.
+    Models are cross-validated with training sets of several sizes. Each estimate is the
+    expected performance of a model fitted to a training set of one size. The intervals
+    cover simultaneously at all sizes.
 
     Parameters
     ----------
     train_sizes : array-like of shape (n_sizes,)
-        Numbers of training rows, or floats as fractions of the largest training set,
-        rounded down. Equal sizes are reported once.
+        Sizes of the training sets: integers are numbers of rows, and floats are
+        fractions of the largest training set, rounded down to a number of rows. Equal
+        sizes are reported once.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients. Neither splits nor smaller training sets divide a
-        cluster: sizes are then the nearest sizes of whole clusters.
+        Clusters, such as patients. Training and test sets consist of whole clusters, so
+        training sets have the nearest sizes that whole clusters allow.
     resampling : {"jackknife", "corrected-t"} or object, optional
-        Variance estimator; by default "jackknife", or "corrected-t" with a splitter; or
-        a :class:`.GroupJackknife` with other sizes. At each size, a model is fitted as
-        often as by :func:`cross_validate_report`.
+        Variance estimator. Defaults to "corrected-t" if `cv` is a splitter, and to
+        "jackknife" otherwise. A :class:`.GroupJackknife` sets other numbers of folds
+        and partitions. At each size, a model is fitted as often as by
+        :func:`cross_validate_report`.
     random_state : int, Generator, RandomState or None
         Seed of the splits, the training rows and the critical value; fixed if None.
 
@@ -297,8 +301,8 @@ def learning_curve_report(
     The rows are shuffled, again for each partition of a jackknife. A training set of a
     given size consists of the first training rows of a split, so that smaller training
     sets are subsets of larger ones. Each size is treated as an additional model of the
-    same cross-validation. A jackknife that omits a group of rows has smaller training
-    sets; a size then refers to the same fraction of their rows.
+    same cross-validation. When the jackknife omits a group of rows, training sets are
+    smaller; a size then means the same fraction of the training rows.
 
     The jackknife is conservative, particularly for unstable models, and so are the
     bands and the intervals for gaps between sizes.
@@ -353,7 +357,7 @@ def learning_curve_report(
 
 
 def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
-    """Read numbers or fractions of training rows; return increasing numbers."""
+    """Convert sizes or fractions of training sets to increasing numbers of rows."""
     sizes = check_numbers(train_sizes, "train_sizes")
     if np.asarray(train_sizes).dtype.kind == "f":
         if not ((sizes > 0) & (sizes <= 1)).all():
@@ -364,13 +368,13 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
         sizes = np.maximum(np.floor(sizes * n_train), 1)
     elif not ((sizes >= 1) & (sizes <= n_train)).all():
         raise ValueError(
-            f"train_sizes must be from 1 to {n_train}, the number of rows of the "
-            f"largest training set, or fractions of it, got {train_sizes!r}"
+            f"train_sizes must be integers from 1 to {n_train}, the size of the "
+            f"largest training set, or fractions up to 1, got {train_sizes!r}"
         )
     return [*map(int, np.unique(sizes))]
 
 
-_ABSENT = object()  # value of a parameter that a setting omits
+_ABSENT = object()  # value of a parameter that is not in a setting
 
 Setting = Mapping[str, Any]
 """Parameter values by name."""
@@ -390,10 +394,10 @@ def search_report(
 ) -> SearchReport:
     """Joint confidence intervals for the best models of a hyperparameter search.
 
-    The models are cross-validated again. The best score of a search is too optimistic,
-    because it is the largest of many estimates with random errors. Joint intervals
-    account for the selection: they cover simultaneously, and so also for the selected
-    model.
+    The best models are cross-validated again. The best score of a search is too
+    optimistic, because it is the largest of many estimates with random errors. Joint
+    intervals account for the selection: they cover simultaneously for all reported
+    models, and therefore also for the selected model.
 
     Parameters
     ----------
@@ -403,20 +407,21 @@ def search_report(
     X, y : array-like
         Data to which the search was fitted.
     cv : int or splitter, optional
-        Number of folds, or a splitter of :mod:`sklearn.model_selection`. For a search
-        with a splitter, `resampling` defaults to "corrected-t", as the header of the
-        report states. With "corrected-t", `cv` defaults to the splitter or number of
-        folds of the search; otherwise, it defaults to the splits of
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. If the search
+        has a splitter, `resampling` defaults to "corrected-t", and the header of the
+        report says so. With "corrected-t", `cv` defaults to the splitter or the number
+        of folds of the search. Otherwise, `cv` has the default of
         :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
-        Metrics; by default the ``scoring`` of the search, or the default score of its
-        estimator: "accuracy" or "r2".
+        Metrics. By default, the ``scoring`` of the search or, if the search has no
+        ``scoring``, the default score of its estimator: "accuracy" or "r2".
     top : int, default=10
-        Number of models, the best ones by their rank in the search. Models with
-        undefined scores are omitted; the model that the search chose is always
+        Number of models to report: the models with the best ranks in the search. Models
+        with undefined scores are omitted. The model that the search selected is always
         included.
     rank_by : str, optional
-        Metric of the search that ranks the models; by default the metric of ``refit``.
+        Metric of the search that determines the ranks of the models. Defaults to the
+        metric named by ``refit``, or to the only metric.
 
     Returns
     -------
@@ -429,8 +434,8 @@ def search_report(
     NotFittedError
         If the search is not fitted.
     ValueError, TypeError
-        If the search used several metrics and `rank_by` is needed, and as in
-        :func:`cross_validate_report`.
+        If the search used several metrics and `rank_by` is missing, and for the same
+        reasons as in :func:`cross_validate_report`.
 
     Notes
     -----
@@ -473,10 +478,10 @@ def search_report(
 
 
 def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
-    """Splitter or number of folds of a search, with a description for the header.
+    """Return the splitter or number of folds of a search, and a text for the header.
 
-    The result is None if the resampling scheme makes its splits, as the default scheme
-    does for a number of folds.
+    The splitter is None if the resampling scheme makes the splits itself, as the
+    default scheme does for a number of folds.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
@@ -485,7 +490,9 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
     if is_number_of_folds(cv):
         return cv, f"in {cv} folds as in the search"
     if isinstance(cv, Iterator):
-        raise ValueError("cv must be given, since the search has exhausted its splits")
+        raise ValueError(
+            "cv must be given, since the search used up its iterator of splits"
+        )
     if not hasattr(cv, "split"):
         return cv, "with the splits of the search"
     return cv, f"with the splitter of the search ({type(cv).__name__})"
@@ -494,10 +501,11 @@ def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
 def _best_settings(
     search: Any, rank_by: str | None, top: int
 ) -> tuple[dict[str, Setting], int]:
-    """Best parameter settings of a search by name, and the number of all settings.
+    """Return the best parameter settings by name, and the number of all settings.
 
-    The settings are distinct and have finite scores, with the best first. The setting
-    that the search chose is included. Settings with equal text count as equal.
+    Settings are distinct, have finite scores, and start with the best setting. Settings
+    with the same repr count as equal. The setting that the search selected is always
+    included.
     """
     results = getattr(search, "cv_results_", None)
     if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
@@ -507,7 +515,7 @@ def _best_settings(
         )
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
         raise TypeError(
-            "search must be a fitted search over parameters, with cv_results_ and "
+            "search must be a fitted search with the attributes cv_results_ and "
             f"estimator, got {search!r}"
         )
     metric = _ranking_metric(search, results, rank_by)
@@ -520,7 +528,7 @@ def _best_settings(
     if not order:
         raise ValueError(
             f"search must have a parameter setting with finite scores of {metric!r}, "
-            f"got none of {len(ranks)}"
+            f"got {len(ranks)} settings without finite scores"
         )
     settings: dict[str, Setting] = {}
     for k in order:
@@ -537,7 +545,7 @@ def _best_settings(
 def _ranking_metric(
     search: Any, results: Mapping[str, Any], rank_by: str | None
 ) -> str:
-    """Metric of a search that ranks its parameter settings."""
+    """Return the name of the metric that ranks the parameter settings of a search."""
     start = "rank_test_"
     names = [key.removeprefix(start) for key in results if key.startswith(start)]
     if rank_by is not None:
@@ -548,13 +556,13 @@ def _ranking_metric(
     if isinstance(refit, str) and refit in names:
         return refit
     raise ValueError(
-        f"rank_by must be one of the metrics of the search, {names}, since its refit "
-        f"names none of them, got refit={refit!r} and rank_by=None"
+        f"rank_by must be one of the metrics of the search, {names}, if refit does not "
+        f"name a metric, got refit={refit!r} and rank_by=None"
     )
 
 
 def _metrics_of(search: Any) -> Any:
-    """Metrics of the scoring of a search, or of the default score of its estimator."""
+    """Return the scoring of a search, or the default metric of its estimator."""
     scoring = getattr(search, "scoring", None)
     if scoring is None:
         if is_classifier(search.estimator):
@@ -565,7 +573,7 @@ def _metrics_of(search: Any) -> Any:
         named_metrics(scoring)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            "metrics must be given, since the scoring of the search is no metric: "
+            "metrics must be given, since the scoring of the search is not a metric: "
             f"{error}"
         ) from error
     return scoring
@@ -574,7 +582,7 @@ def _metrics_of(search: Any) -> Any:
 def _setting_names(
     selected: Sequence[Setting], settings: Iterable[Setting]
 ) -> list[str]:
-    """Name the selected settings by the parameters that differ among all settings."""
+    """Name parameter settings by the parameters that differ among all settings."""
     values: dict[str, set[str]] = {}
     for name in dict.fromkeys(name for setting in settings for name in setting):
         values[name] = {repr(setting.get(name, _ABSENT)) for setting in settings}
@@ -616,27 +624,27 @@ def _one_line(value: Any) -> str:
 def interval_scorers(
     metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
 ) -> Any:
-    """Scorer for several metrics and their confidence limits, for use in a search.
+    """Create a scorer for metrics and their confidence limits, for use in a search.
 
     Parameters
     ----------
     metrics : str, metric object, list of them, or mapping of str to them
-        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
-        scores.
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``. The keys of a mapping are the
+        names of the scores.
     confidence_level : float, default=0.95
         Confidence level of the individual intervals, between 0 and 1.
     pos_label : label, optional
-        Positive label of metrics that do not set one; defaults to 1.
+        Positive label, for metrics that do not set `pos_label`; defaults to 1.
 
     Returns
     -------
     callable
         ``scorers(estimator, X, y, sample_weight=None)``, for the parameter ``scoring``
-        of :func:`~sklearn.model_selection.cross_validate` and searches. It returns a
-        dict with each metric by name, and its limits under this name with ``_low`` and
-        ``_high``. If lower is better, the metric is negated and its name starts with
-        ``neg_``, as in scikit-learn. Labels and scores are predicted once for all
-        metrics.
+        of :func:`~sklearn.model_selection.cross_validate` and searches. The scorer
+        returns a dict with the estimate of each metric by name, and with its limits,
+        whose names end in ``_low`` and ``_high``. If lower is better, the metric is
+        negated and its name starts with ``neg_``, as in scikit-learn. Labels and scores
+        are predicted once for all metrics.
 
     Raises
     ------

@@ -43,7 +43,7 @@ from skci.reports.curves import (
 
 
 class ScoreOptions(Rows, Settings, total=False):
-    """Options of reports on scores of two labels."""
+    """Options of reports on scores for two labels."""
 
     data: Any
     pos_label: Any
@@ -71,19 +71,19 @@ def threshold_report(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, at most two distinct ones.
+        True labels, with at most two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Scores that increase with the evidence for the positive label. Pass several
-        models as a mapping by name or a data frame.
+        models as a mapping of names to scores, or as a data frame.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that `y_true`, `y_score`, `sample_weight` and `groups`
-        name; `y_score` may be a list of columns.
+        Data frame, or mapping of names to columns. `y_true`, `y_score`, `sample_weight`
+        and `groups` may then be names of columns; `y_score` may be a list of names.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Label metrics; default to precision, recall and F1.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        Thresholds for all models, or by model. A row is predicted positive if its score
-        is at least the threshold. The report shows thresholds with six digits. Defaults
-        to the thresholds of :func:`roc_report`.
+        Thresholds for all models, or a mapping of models to thresholds. A row is
+        predicted positive if its score is at least the threshold. The report shows
+        thresholds with six digits. Defaults to the thresholds of :func:`roc_report`.
 
     Returns
     -------
@@ -142,10 +142,11 @@ def roc_report(
     y_true : array-like of shape (n_samples,)
         True labels with two distinct values.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        Thresholds for all models, or by model. A row is predicted positive if its score
-        is at least the threshold. By default, up to 20 scores of each model, rounded to
-        six digits, that divide its curve evenly; these thresholds have different points
-        on the curve, and none predicts all rows positive.
+        Thresholds for all models, or a mapping of models to thresholds. A row is
+        predicted positive if its score is at least the threshold. Defaults to up to 20
+        scores of each model, rounded to six digits, that divide the curve of the model
+        evenly. Each of these thresholds gives a different point of the curve, and no
+        threshold predicts all rows positive.
     method : str, default="score"
         Interval method; "score" has close to nominal coverage in small samples.
     pos_label : label, optional
@@ -159,8 +160,8 @@ def roc_report(
     Raises
     ------
     ValueError, TypeError
-        If an option, the labels or the scores are not as described, or there are no
-        two labels, or no two scores, to choose thresholds from.
+        If an option, the labels or the scores are not as described, or thresholds
+        cannot be chosen because all labels or all scores are equal.
 
     Warns
     -----
@@ -175,10 +176,10 @@ def roc_report(
     Notes
     -----
     The band is simultaneous over these thresholds, but not over thresholds between
-    them. Choosing the thresholds from the same rows has little effect on coverage. The
-    estimate and the true value refer to the same threshold. To first order, their
-    difference at this threshold equals their difference at the corresponding threshold
-    of the population.
+    them. Choosing the thresholds from the same rows has little effect on coverage: the
+    estimate and the true value refer to the same threshold and, to first order, the
+    error of the estimate is the same as at the corresponding threshold of the
+    population.
 
     Examples
     --------
@@ -207,15 +208,15 @@ def det_report(
     method: str = "score",
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    r"""Detection error tradeoff: rates of both errors, with a simultaneous band.
+    r"""Detection error tradeoff (DET) curves with a simultaneous confidence band.
 
     The report contains the false positive and the false negative rate at thresholds t,
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s < t \mid y = 1),
 
     with intervals that cover simultaneously at all these thresholds of all models, as
-    in :func:`roc_report`. The plot has the axes of
-    :class:`sklearn.metrics.DetCurveDisplay`, normal quantiles of both rates.
+    in :func:`roc_report`. The plot shows both rates on the scale of normal quantiles,
+    as in :class:`sklearn.metrics.DetCurveDisplay`.
 
     Returns
     -------
@@ -225,8 +226,8 @@ def det_report(
     Raises
     ------
     ValueError, TypeError
-        If an option, the labels or the scores are not as described, or there are no
-        two labels, or no two scores, to choose thresholds from.
+        If an option, the labels or the scores are not as described, or thresholds
+        cannot be chosen because all labels or all scores are equal.
 
     See Also
     --------
@@ -270,8 +271,8 @@ def precision_recall_report(
     Raises
     ------
     ValueError, TypeError
-        If an option, the labels or the scores are not as described, or there are no
-        two labels, or no two scores, to choose thresholds from.
+        If an option, the labels or the scores are not as described, or thresholds
+        cannot be chosen because all labels or all scores are equal.
 
     Warns
     -----
@@ -318,28 +319,31 @@ def decision_curve_report(
 
     with intervals that cover simultaneously at all thresholds of all models [1]_.
     Treating no row has net benefit 0, so a model is better than treating no row if its
-    net benefit is above 0. It is better than treating all rows if it avoids
-    interventions: their number times :math:`t / (1 - t)` is the difference in net
-    benefit.
+    net benefit is above 0. A model is better than treating all rows if it avoids
+    interventions: the interventions avoided, times :math:`t / (1 - t)`, are the
+    difference in net benefit.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label. Pass several models as a mapping by name
-        or a data frame.
+        Probabilities of the positive label. Pass several models as a mapping of names
+        to probabilities, or as a data frame.
     metrics : str or list of str, optional
-        Any of "net_benefit", "standardized_net_benefit", which is relative to the net
-        benefit of perfect predictions, and "interventions_avoided".
+        Any of "net_benefit", "standardized_net_benefit" and "interventions_avoided".
+        The standardized net benefit is the net benefit divided by the net benefit of
+        perfect predictions.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        Threshold probabilities, above 0 and below 1, for all models or by model. A row
-        is treated if its probability is at least the threshold. Choose the range that
-        is reasonable for the decision; defaults to .05 to .95 in steps of .05.
+        Threshold probabilities, above 0 and below 1, for all models or as a mapping of
+        models to thresholds. A row is treated if its probability is at least the
+        threshold. Choose a range that is reasonable for the decision. Defaults to .05,
+        .10, ..., .95.
     time : float, optional
-        Time by which the event is predicted, above 0. `y_true` then contains the event,
-        0 or 1, and the time of each row, in two columns or a structured array of two
-        fields, and rows may be censored. By default, `y_true` contains labels.
+        Time by which the event is predicted, above 0, for survival data. `y_true` then
+        contains an event indicator (1, or 0 for censored rows) and a time for each row,
+        in two columns or in a structured array with two fields. By default, `y_true`
+        contains labels.
     method : {"auto", "score", "hall", "delta"}, optional
         Interval method; defaults to "auto", which is "hall" for the standardized net
         benefit and "score" otherwise.
@@ -440,10 +444,10 @@ def _read(
     time: float | None = None,
     **rows: Unpack[Rows],
 ) -> tuple[MetricSet, Sample]:
-    """Check the metrics, and read scores for two labels, or for an event by `time`."""
+    """Check the metrics, and read the scores and the labels or survival times."""
     if time is not None and pos_label is not None:
         raise ValueError(
-            "pos_label must not be given with time, since the event is positive, "
+            "pos_label must not be given with time, since y_true contains events, "
             f"got {pos_label!r}"
         )
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
@@ -461,7 +465,7 @@ def _threshold_report(
     is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    """Report label metrics at thresholds, which by default divide a curve evenly."""
+    """Report label metrics at given thresholds, or at even steps along a curve."""
     metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     metric_set.must_read_labels()
     if thresholds is None:
@@ -474,7 +478,7 @@ def _threshold_report(
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
-    """Check thresholds for all models, or by model."""
+    """Return thresholds by model, from a mapping or from one array for all models."""
     if not isinstance(thresholds, Mapping):
         return dict.fromkeys(scored.models, check_thresholds(thresholds))
     if {*map(str, thresholds)} != {*scored.models}:
@@ -492,7 +496,10 @@ def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
 def _estimate_at(
     metric_set: MetricSet, scored: Sample, thresholds: Mapping[str, Array]
 ) -> tuple[JointEstimate, dict[Point, float]]:
-    """Estimate label metrics at thresholds; also return the threshold of each point."""
+    """Estimate label metrics at thresholds.
+
+    Also return the thresholds by model and by name in the report.
+    """
     points = {}
     for model, values in thresholds.items():
         passed = np.searchsorted(np.sort(values), scored.scores[model].values, "right")
@@ -509,7 +516,7 @@ def _estimate_at(
 
 
 def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
-    """Increasing thresholds that divide a curve into parts of equal L1 length."""
+    """Return increasing thresholds that divide a curve into parts of equal length."""
     counts, positive = scored.rows.counts, scored.codes[:, 0]
     if positive.all() or not positive.any():
         raise ValueError(
@@ -523,18 +530,18 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     tp, fp, units = (
         np.cumsum(np.bincount(passed, weights, len(levels) + 2)[::-1])[::-1]
         for weights in (positive * counts, ~positive * counts, None)
-    )  # all rows predicted positive; each level as threshold; no row positive
+    )  # with all rows predicted positive, each level as threshold, no row positive
     recall = tp / tp[0]
     if curve in (ROC, DET):  # distance along the curve, decreasing in the threshold
         distance = recall + fp / fp[0]
-    else:  # precision mostly increases
+    else:  # precision mostly increases with the threshold
         with np.errstate(invalid="ignore"):
             distance = recall - np.fmax.accumulate(tp / (tp + fp))
     proper = np.flatnonzero((units > 0) & (units < len(scores)))
     if not len(proper):
         raise ValueError(
             f"{parameter_name(model, 'y_score')} must contain two scores that differ "
-            f"in six digits, got only {levels[0]:g}"
+            f"when rounded to six digits, got only {levels[0]:g}"
         )
     distances, first = np.unique(distance[proper], return_index=True)
     even = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
@@ -564,15 +571,15 @@ def calibration_report(
     .. math:: P(y = 1 \mid s \in B),
 
     with intervals that cover simultaneously in all bins of all models. The report also
-    has the mean prediction and the number of rows of each bin.
+    contains the mean prediction and the number of rows in each bin.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         True labels with two distinct values.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Probabilities of the positive label. Pass several models as a mapping by name
-        or a data frame.
+        Probabilities of the positive label. Pass several models as a mapping of names
+        to probabilities, or as a data frame.
     n_bins : int, default=10
         Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"
@@ -580,15 +587,17 @@ def calibration_report(
         ("uniform"), as in :func:`sklearn.calibration.calibration_curve`. Empty bins are
         omitted.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the fractions and mean predictions; only their ratios
-        matter. The limits of the bins do not depend on weights.
+        Weights of the rows in the fractions of positives and the mean predictions; only
+        the ratios of the weights matter. The bin edges do not depend on weights.
     time : float, optional
-        Time by which the event is predicted, above 0. `y_true` then contains the event,
-        0 or 1, and the time of each row, in two columns or a structured array of two
-        fields, and rows may be censored. By default, `y_true` contains labels.
+        Time by which the event is predicted, above 0, for survival data. `y_true` then
+        contains an event indicator (1, or 0 for censored rows) and a time for each row,
+        in two columns or in a structured array with two fields. By default, `y_true`
+        contains labels.
     method : str, optional
-        Interval method. Defaults to "score", which is close to "wilson" and supports
-        weights and groups, and to "logit" with `time`.
+        Interval method. Defaults to "logit" with `time`, and to "score" otherwise.
+        "score" intervals are close to "wilson" intervals, and also support weights and
+        groups.
     pos_label : label, optional
         Positive label; defaults to 1. Required for labels that are strings.
 
@@ -615,7 +624,7 @@ def calibration_report(
     positives. The test of a bin rejects if its interval excludes the mean prediction of
     its rows. Because this mean is estimated, the test is conservative: for calibrated
     predictions, the variance of the difference of both means is proportional to
-    :math:`E[s (1 - s)]`, at most the variance :math:`E[s] (1 - E[s])` that is used.
+    :math:`E[s (1 - s)]`, and the test uses the larger :math:`E[s] (1 - E[s])`.
 
     The report ends with its `summary`: calibration intercept and slope and the ratio of
     observed to expected positives, the usual summary of prediction models. The squared
@@ -663,9 +672,9 @@ def calibration_report(
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
-    """Nonempty bins, as classifiers that predict positive inside one bin.
+    """Represent each nonempty bin as a classifier that predicts positive in the bin.
 
-    The precision of such a classifier is the fraction of positives in its bin.
+    The precision of this classifier is the fraction of positives in the bin.
     """
     probabilities, eps = scored.scores[model].values, scored.scores[model].eps
     probabilities = check_probabilities(

@@ -94,89 +94,93 @@ def joint_report(
     r"""Joint confidence intervals for metrics of several models on the same rows.
 
     All K intervals, one for each model and metric, cover simultaneously at the
-    confidence level. Each interval extends to the critical value q, the quantile of the
-    largest of K correlated statistics. The statistics are normal or, if variances are
-    poorly estimated, t distributed:
+    confidence level. The critical value q of the intervals is a quantile of the maximum
+    of K correlated statistics. The statistics are normal or, if variances are poorly
+    estimated, t distributed:
 
     .. math:: P\Bigl(\max_k |Z_k| \le q\Bigr) = \text{confidence level}, \qquad
         Z \sim N(0, R) ,
 
-    with the estimated correlation matrix R. For fitted estimators see
+    where R is the estimated correlation matrix. For fitted estimators see
     :class:`JointEvaluator`. Dask arrays are read block by block on their workers.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True labels, or numbers for regression metrics. There must be two labels, unless
-        all metrics average over classes or cover all classes; several targets are 0 or
-        1 each. For survival metrics, pass an event, 0 or 1, and a time. A mapping by
-        metric, with "*" for all other metrics, gives metrics different truths on the
-        same rows; `y_pred` and `y_score` may then also be mappings by metric.
+        True labels, or numbers for regression metrics. Labels must have two distinct
+        values, unless all metrics average over classes or cover all classes. For
+        several targets, pass one column of 0 and 1 per target. For survival metrics,
+        pass an event indicator, 0 or 1, and a time. If metrics have different truths on
+        the same rows, pass a mapping of metrics to truths, with "*" for all other
+        metrics; `y_pred` and `y_score` may then also be mappings by metric.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predictions by model name, or the predictions of a single model. Rows are
-        matched by position; pandas objects whose indexes disagree raise an error,
-        except for a default index that counts rows from 0, here and in all parameters.
-        A model with several training seeds, readers or judges is passed as
-        :class:`~skci.designs.Runs` instead of an array, also in `y_score`; for a table
+        Predictions by model name, or the predictions of a single model. In all
+        parameters, rows are matched by position. Pandas objects whose indexes disagree
+        raise an error; a default index, which counts rows from 0, agrees with any
+        index. Pass a model with several training seeds, readers or judges as
+        :class:`~skci.designs.Runs` instead of an array, also in `y_score`. For a table
         with one row per read, see :meth:`.Runs.from_long`.
     y_score : mapping, list of (str, array-like), data frame, or array-like
-        Scores by model name, with the names of `y_pred`. For two labels, pass the
-        probability (or another score) of the positive label; for more labels, one
-        column per label in sorted order; for several targets, one column per target or
-        the list of arrays that ``predict_proba`` returns. The columns of a data frame
-        that are named by all labels or targets are matched by name and belong to one
-        model.
+        Scores by model name, with the names of `y_pred`, or the scores of a single
+        model. For two labels, pass the probability (or another score) of the positive
+        label. For more labels, pass one column per label in sorted order. For several
+        targets, pass one column per target, or the list of arrays that
+        ``predict_proba`` returns. A data frame with a column for each label or target,
+        named by the label or target, belongs to one model; its columns are matched by
+        name.
     proxy : array-like of shape (n_samples,), mapping or data frame, optional
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several proxies by name. `y_true` may then be missing (None, NaN or NA) in
-        unlabelled rows; the labelled rows must be a random sample of all rows. Pass
+        unlabelled rows. The labelled rows must be a random sample of all rows. Pass
         "prediction" if the decision to label a row depended on `y_pred` alone. See the
         Notes of :func:`joint_report`.
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which the label of each row was requested, independently of
-        other rows, if it differs between rows. `y_true` may then be missing, with or
-        without a proxy.
+        Probability with which the label of each row was requested, if the probability
+        differs between rows. Requests for different rows must be independent. `y_true`
+        may then be missing in unlabelled rows, with or without a proxy.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name: a mapping, a frame of
-        pandas, polars, Arrow, DuckDB, Dask, PySpark or another library that narwhals
-        reads, lazy or not, or an Arrow dataset or reader of batches. `y_pred`,
-        `y_score` and `by` name one column, a list of columns, or a mapping from other
-        names to columns; a list instead of a name refers to several targets or to one
-        score per label. No value may be missing. For the rows that are fetched, see the
-        Notes of :func:`joint_report`.
+        Table of columns: a mapping, an Arrow dataset, a reader of Arrow batches, or an
+        eager or lazy data frame of pandas, polars, Arrow, DuckDB, Dask, PySpark or
+        another library that narwhals supports. Other parameters may then be names of
+        columns. `y_pred`, `y_score` and `by` may be one column, a list of columns, or a
+        mapping from other names to columns. A list of columns instead of a single
+        column means several targets, or one score per label. No value may be missing.
+        The Notes of :func:`joint_report` describe which rows are fetched.
     metrics : str, metric object, list of them, or mapping of str to them
-        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the
-        report. By default, :func:`joint_report` and :class:`JointEvaluator` choose
-        metrics that are usual for the data, as the header of the report states: for
-        labels the accuracy, precision, recall, F1 and Matthews' correlation, averaged
-        over more than two classes; with scores also the areas under the curves, and
-        with probabilities the log loss and the Brier score; for numbers R2, and the
-        root mean squared and the mean absolute error.
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``. The keys of a mapping name
+        the metrics in the report. By default, :func:`joint_report` and
+        :class:`JointEvaluator` choose metrics that are usual for the data, and the
+        header of the report says so. For labels, these metrics are accuracy, precision,
+        recall, F1 and Matthews' correlation, averaged over classes if there are more
+        than two. Scores add the areas under the curves, and probabilities also add the
+        log loss and the Brier score. For numbers, the metrics are R2, the root mean
+        squared error and the mean absolute error.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
-        Interval method of metrics that do not set one, or methods by metric, with "*"
-        for all other metrics. Defaults to "auto": "score" for label metrics that
-        support it, and "blurred" for other label metrics; "score" for Brier scores,
-        "logit" for areas under curves, "hall" for other losses and numbers. With
-        several runs, "auto" is "logit" for all metrics between 0 and 1, "hall" for
-        other losses and numbers, and "delta" otherwise. The docstring of a metric lists
-        the methods that the metric supports.
+        Interval method, or a mapping of metrics to methods, with "*" for all other
+        metrics. A method that is set in a metric object takes precedence. Defaults to
+        "auto": "score" for Brier scores and for label metrics that support "score",
+        "blurred" for other label metrics, "logit" for areas under curves, and "hall"
+        for other losses and metrics of numbers. With several runs, "auto" is "logit"
+        for all metrics between 0 and 1, "hall" for other losses and metrics of numbers,
+        and "delta" otherwise. The docstring of a metric lists the methods that the
+        metric supports.
     pos_label : label, optional
-        Positive label of metrics that do not set one; defaults to 1.
+        Positive label, for metrics that do not set `pos_label`; defaults to 1.
     abstain : label, optional
         Prediction that means "no answer". Label metrics then refer to the rows that a
         model answers, and "rejection_rate" is the proportion of unanswered rows.
     by : array-like of shape (n_samples,), mapping or data frame, optional
         A column of subgroups, or several columns by name. Every metric is reported
-        within each subgroup; :meth:`.JointReport.gaps` compares them.
+        within each subgroup; :meth:`.JointReport.gaps` compares subgroups.
     missing : {"error", "group"}, default="error"
-        How to treat rows whose subgroup is None, NaN, NaT or NA: "error" raises,
-        "group" reports them as the subgroup "missing" of the column.
+        How to treat rows whose subgroup is None, NaN, NaT or NA: "error" raises an
+        error, and "group" reports these rows as the subgroup "missing" of the column.
     folds : array-like of shape (n_samples,), optional
         Fold in which each row was predicted, for predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see
-        :func:`.cross_val_folds`. Estimates are then means over the folds, and intervals
+        :func:`.cross_val_folds`. Estimates are then means over folds, and intervals
         cover the mean performance of the models fitted in the folds. For the
         performance of the training procedure, see :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
@@ -186,16 +190,16 @@ def joint_report(
         Frequencies of the rows, as whole numbers. The report equals the report on rows
         repeated that many times.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients: rows of one cluster may be dependent, and clusters
-        are the independent units. 1 and "1" are two different clusters; none may be
-        missing. A cluster may contain several queries.
+        Clusters, such as patients. Rows of one cluster may be dependent; rows of
+        different clusters are independent. 1 and "1" are two different clusters. No
+        value may be missing. A cluster may contain several queries.
     query : array-like of shape (n_samples,), optional
-        Query to which each document (row) belongs, for ranking metrics, which read the
-        truth as relevance. The rows of a query are one independent unit; weights,
-        `groups` and `by` must be constant within a query.
+        Query to which each document (row) belongs, for ranking metrics. The truth is
+        then the relevance of the document. The rows of a query are one independent
+        unit; weights, `groups` and `by` must be constant within a query.
     design : design, optional
-        Sampling design of the rows if it is not described by `groups` and weights: one
-        of :mod:`skci.designs`, or an object with the members of
+        Sampling design of the rows, if `groups` and weights do not describe the design:
+        one of :mod:`skci.designs`, or an object with the members of
         :class:`skci.designs.Design`. Examples are ``Strata(site)`` if a fixed number of
         rows was drawn from each site, and ``Prevalence(0.05)`` for a test set enriched
         with positives.
@@ -235,7 +239,7 @@ def joint_report(
 
     With `data`, for metrics of labels and scores, the frame's library counts the rows.
     Only distinct rows and their counts are fetched, at most ten million for labels,
-    unless they are in memory. For metrics of numbers, all rows of the named columns
+    unless the data are in memory. For metrics of numbers, all rows of the named columns
     are fetched.
 
     Examples
@@ -338,15 +342,15 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
         check_mutually_exclusive(other, {name: value}, f"; {instead}")
     if isinstance(design, Prevalence):
         raise ValueError(
-            f"{name} must not be given with design={design!r}; report on the "
-            "population from which the rows were drawn"
+            f"{name} must not be given with design={design!r}; omit the design to "
+            "report on the population from which the rows were drawn"
         )
 
 
 def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
-    """Report the metrics of all models, averaged over runs for models with runs."""
+    """Report the metrics of all models, as means over runs for models with runs."""
     metrics = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
     return runs_report(metrics.estimate(sample), runs)
 
@@ -362,25 +366,25 @@ class EvaluatedRows(RowsOfSubgroups, total=False):
 class JointEvaluator(BaseEstimator):
     """Joint confidence intervals for metrics of fitted estimators on held-out rows.
 
-    :meth:`evaluate` predicts and returns the report of :func:`joint_report`. The
-    evaluator has the ``get_params`` and ``set_params`` of scikit-learn, and a
-    :func:`~sklearn.base.clone` of it has the same fitted estimators.
+    :meth:`evaluate` predicts the rows and returns the report of :func:`joint_report`.
+    The evaluator supports the ``get_params`` and ``set_params`` of scikit-learn. A
+    :func:`~sklearn.base.clone` of the evaluator contains the same fitted estimators.
 
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Fitted classifiers, or other objects with ``predict``, by model name. Without
-        names they are named by their classes, as in
-        :func:`sklearn.pipeline.make_pipeline`. A model with several training seeds is
-        passed as :class:`~skci.designs.Runs`, alone or in a mapping.
+        Fitted classifiers, or other objects with ``predict``, by model name. Estimators
+        without names are named by their classes, as in
+        :func:`sklearn.pipeline.make_pipeline`. Pass a model with several training seeds
+        as :class:`~skci.designs.Runs`, alone or in a mapping.
     abstain : label, optional
-        Prediction by which an estimator abstains from a label.
+        Prediction by which an estimator gives no answer; see :func:`joint_report`.
     n_jobs : int, optional
         Number of estimators that predict in parallel, as in joblib.
     verbose : int, optional
-        0 prints nothing; 1 prints a line when an estimator has predicted. By default,
-        predictions that take more than 3 seconds show their progress on a terminal or
-        in a notebook.
+        0 prints nothing; 1 prints a line after the predictions of each estimator. By
+        default, predictions that take more than 3 seconds show their progress on a
+        terminal or in a notebook.
 
     See Also
     --------
@@ -448,7 +452,7 @@ class JointEvaluator(BaseEstimator):
             Held-out rows, on which no estimator was fitted. Dask arrays are predicted
             block by block on their workers.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True labels of these rows, or numbers.
+            True labels, or numbers, of the held-out rows.
 
         Returns
         -------
@@ -473,7 +477,7 @@ class JointEvaluator(BaseEstimator):
         return metric_set.report(sample)
 
     def _evaluate_usual(self, X: Any, y: Any, rows: EvaluatedRows) -> JointReport:
-        """Evaluate the metrics that are usual for the data and the estimators."""
+        """Evaluate the default metrics for the data and the estimators."""
         (models,), _ = split_runs(estimators=_with_name(self.estimators))
         estimators = check_estimators(models)
         usual = usual_metrics_of(estimators, y, self.pos_label, rows.get("query"))
@@ -490,8 +494,9 @@ class JointEvaluator(BaseEstimator):
     ) -> JointReport:
         """Predict held-out data batch by batch and report the metrics jointly.
 
-        The report equals the report of `evaluate` on all rows at once. Label metrics
-        keep only the counts of distinct outcomes; other metrics keep no features.
+        The report equals the report of `evaluate` on all rows at once. For label
+        metrics, only the counts of distinct outcomes are kept. For other metrics, all
+        rows are kept without their features, unless `score_bins` or `moments` are used.
 
         Parameters
         ----------
@@ -500,9 +505,10 @@ class JointEvaluator(BaseEstimator):
             weights. A batch whose weights are all zero adds nothing. A batch may lack
             some labels if all estimators know the same labels.
         score_bins : int or array-like of edges, optional
-            Count scores in bins instead of keeping rows; see :class:`JointAccumulator`.
+            Bins in which scores are counted instead of kept; see
+            :class:`JointAccumulator`.
         moments : bool, default=False
-            Keep moments of losses and numbers instead of rows; see
+            Whether to keep moments of losses and numbers instead of rows; see
             :class:`JointAccumulator`.
 
         Returns
@@ -564,7 +570,7 @@ class JointEvaluator(BaseEstimator):
         y: Any,
         **block: Any,
     ) -> Sample:
-        """Read the rows, or one block of rows, and predict them."""
+        """Read rows and predict them with all estimators, block by block if needed."""
         rows = rows.with_columns(block)
         columns = {"y": y, "X": X, **rows.columns}
         if are_in_blocks(columns):
@@ -585,7 +591,7 @@ class JointEvaluator(BaseEstimator):
 
 
 def _with_name(estimators: Any) -> Any:
-    """Name the runs of a single estimator by its class."""
+    """Name an unnamed model with several runs by the class of its estimators."""
     if not isinstance(estimators, Runs):
         return estimators
     (name,) = named_estimators(estimators.predictions[:1])
@@ -593,7 +599,11 @@ def _with_name(estimators: Any) -> Any:
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
-    """Check a batch; `weighted` is whether earlier batches had weights, or None."""
+    """Return X, y and the weights of a batch.
+
+    `weighted` states whether earlier batches had weights; it is None for the first
+    batch.
+    """
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
         raise TypeError(
@@ -672,24 +682,25 @@ def classification_report_ci(
 ) -> ClassificationReport:
     """Precision, recall and F1 of each class and on average, with joint intervals.
 
-    The estimates equal those of :func:`sklearn.metrics.classification_report`. All
+    The estimates equal the values in :func:`sklearn.metrics.classification_report`. All
     intervals cover simultaneously at the confidence level, so that you may report the
     worst class.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True and predicted labels; 0 or 1 for each of several targets.
+        True and predicted labels. For several targets, one column of 0 and 1 per
+        target.
     labels : array-like, optional
         Classes to report on, in this order; defaults to the classes in the data.
     target_names : sequence of str, optional
-        Displayed names of the classes, in their order.
+        Displayed names of the classes, in the order of the classes.
     method : str or mapping of str to str, optional
-        Interval method, or methods by metric ("precision", "recall", "f1-score" and
-        "accuracy"), with "*" for all other metrics. Defaults to "auto"; see
+        Interval method, or a mapping of metrics ("precision", "recall", "f1-score" and
+        "accuracy") to methods, with "*" for all other metrics. Defaults to "auto"; see
         :class:`skci.F1CI` for other methods.
     zero_division : {0, 1, nan}, default=nan
-        Value of an undefined measure, also in averages; averages omit NaN.
+        Value that replaces undefined metrics, also in averages. Averages omit NaN.
 
     Returns
     -------
@@ -762,7 +773,10 @@ def classification_report_ci(
 
 
 def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, str]:
-    """Averages by name, with accuracy only if all classes are reported."""
+    """Return the kind of average in each summary line, by the name of the line.
+
+    The line "accuracy" replaces the micro average if all classes are reported.
+    """
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)
     averages = {"accuracy": "accuracy"} if complete else {"micro avg": "micro"}
@@ -779,8 +793,8 @@ def check_target_names(
     shown = names if target_names is None else [str(name) for name in target_names]
     if set(reserved) & set(shown):
         raise ValueError(
-            f"target_names must differ from {sorted(reserved)}, which are lines of the "
-            f"report, got {shown}"
+            f"target_names must differ from {sorted(reserved)}, which are other lines "
+            f"of the report, got {shown}"
         )
     if len(shown) != len(names) or len(set(shown)) < len(shown):
         raise ValueError(

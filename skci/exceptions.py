@@ -22,49 +22,52 @@ def __dir__() -> list[str]:
 
 
 class BinningWarning(UserWarning):
-    """Bins of scores are so wide that the interval is noticeably extended.
+    """Bins of scores are so wide that they noticeably widen the interval.
 
-    The interval is extended by the largest error that binning can cause in the
-    estimate, which exceeds a tenth of the standard error. Use narrower bins.
+    The interval is widened by the largest error that binning can cause in the estimate.
+    This error exceeds a tenth of the standard error. Use narrower bins.
     """
 
 
 class DegenerateVarianceWarning(UserWarning):
-    """There is no usable estimate of the variance of a metric.
+    """The variance of a metric cannot be estimated.
 
-    The variance is estimated as zero, the derivative does not exist at the observed
-    table, or there is a single row. An interval that uses only this variance covers
-    the whole range of the metric.
+    The estimated variance is zero, the metric has no derivative at the observed data,
+    or there is a single row. An interval that uses only this variance covers the whole
+    range of the metric.
     """
 
 
 class IncompleteLogWarning(UserWarning):
-    """A log has fewer samples than it states.
+    """A log contains fewer samples than it should, according to the log itself.
 
-    Estimates come from the samples in the log, which may differ from missing samples.
+    Estimates come from the samples in the log, which may differ systematically from the
+    missing samples.
     """
 
 
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    The sample has at most 10 independent rows or clusters; or the variance has fewer
-    than 19 degrees of freedom and the quantile is normal, as for "delta". A proportion
-    has about two degrees of freedom for each success, or for each failure if failures
-    are rarer. One more positive row with a poor score, or one more cluster of errors,
-    might move the estimate out of the interval. For regression metrics, the influence
-    values may have such heavy tails that their variance may not exist; absolute errors
-    are then estimated better than squared errors. A report warns once for all its
-    intervals and keeps the messages in ``warnings``.
+    The sample has at most 10 independent rows or clusters, or the method (such as
+    "delta") uses a normal quantile although the variance has fewer than 19 degrees of
+    freedom. A proportion has about two degrees of freedom for each success, or for each
+    failure if failures are rarer. One more positive row with a poor score, or one more
+    cluster of errors, might move the estimate out of the interval.
+
+    Regression metrics also warn if the influence values have such heavy tails that
+    their variance may not exist. Absolute errors are then estimated better than squared
+    errors. A report warns once for all its intervals, and keeps the messages in
+    ``warnings``.
     """
 
 
 class ResamplingWarning(UserWarning):
     """The variance between splits omits a part of the variance of the estimate.
 
-    Stratified splits all have the same prevalence, so the variance between splits omits
-    the variance of the prevalence, on which many metrics depend. If the metric is equal
-    on all splits, the variance between splits is zero.
+    Stratified splits all have the same prevalence. The variance between these splits
+    therefore omits the variance of the prevalence, on which many metrics depend. If the
+    metric is equal on all splits, the variance between splits is zero.
     """
 
 
@@ -73,7 +76,7 @@ class CriticalValueWarning(UserWarning):
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the caller outside this package."""
+    """Show a warning at the line outside this package that called the package."""
     package = __name__.partition(".")[0] + "."
     frame, level = sys._getframe(), 1
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith(package):

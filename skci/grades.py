@@ -90,55 +90,59 @@ def grades_report(
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
     A grade is a number for an item, such as the answer of a language model to a
-    question. Items are a random sample of the population of items; several samples of
-    an item, such as several answers, are averaged. If several scorers, such as exact
-    match and a judge, grade the same items, each scorer is a metric.
+    question. Items are treated as a random sample of a population of items. Several
+    samples of an item, such as several answers to a question, are averaged. If several
+    scorers, such as exact match and a judge, grade the same items, each scorer is a
+    metric.
 
     Parameters
     ----------
     grades : mapping, list of (str, array-like), data frame, or array-like
-        Grades by model name, or the grades of one model: an array of shape (n_items,),
-        or (n_items, n_columns) with `samples`, or :class:`~skci.designs.Runs`. Pass
-        several models as a mapping, or as a data frame with one column per model. Pass
-        several scorers, for each model, as a mapping from scorer names to arrays, or as
-        a data frame with one column per scorer. With `data`, pass the name of the grade
-        column, a list of one column per scorer, or a mapping from scorer names to
-        columns. NaN is a missing sample; see Notes for the order of items.
+        Grades by model name, or the grades of one model. The grades of a model are an
+        array of shape (n_items,), an array of shape (n_items, n_columns) with
+        `samples`, or :class:`~skci.designs.Runs`. Pass several models as a mapping, or
+        as a data frame with one column per model. Pass several scorers of a model as a
+        mapping from scorer names to arrays, or as a data frame with one column per
+        scorer. With `data`, pass the name of the grade column, a list of one column per
+        scorer, or a mapping from scorer names to columns. NaN means a missing sample.
+        The Notes describe the order of items.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
-        Grades of all items by a judge, in the form of `grades`; `grades` may then be
-        NaN for items that no person graded. The items graded by people must be a random
-        sample, possibly a different one for each model; with `tasks` or strata, a
-        random sample within each. See Notes.
+        Grades that a judge gave to all items, in the form of `grades`. `grades` may
+        then be NaN for items that no person graded. The items graded by people must be
+        a random sample of all items or, with `tasks` or strata, of the items of each
+        task or stratum. Models may have different samples. See Notes.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name, with one row per sample.
-        The frame may come from any library that narwhals reads. `groups`,
+        Table with one row per sample: a mapping, or a data frame of any library that
+        narwhals supports. Other parameters are then names of columns. `groups`,
         `sample_weight` and `by` must be constant within an item.
     model, item, sample, scorer : str, optional
         Columns of `data` with the names of the model, the item, the sample and the
-        scorer of each row. `item` is required; without `data`, it may name a column of
-        each model's data frame. `model` and `scorer` may be omitted for a single model
-        or scorer. `sample` only serves to detect duplicate rows.
+        scorer of each row. `item` is required with `data`; without `data`, `item` may
+        name a column in the data frames of models. `model` and `scorer` may be omitted
+        for a single model or scorer. `sample` only serves to detect duplicate rows.
     run : str, optional
         Column of `data` with the run of each row: a training seed, a judge or another
         source of variation that all items share. The standard error then includes the
         variance between runs; see :class:`~skci.designs.Runs`.
     samples : {"independent", "runs", "paired-runs"}, optional
-        Required for arrays of shape (n_items, n_columns). "independent": the samples of
-        an item are drawn independently of other items, and averaged. "runs": all items
-        in a column share a run, such as a training seed; treating runs as independent
-        samples would omit the variance between seeds and often declare equal models
-        different. "paired-runs": columns at the same position also share the run across
-        models, such as a judge. With `data`, "paired-runs" applies to the column `run`.
+        Meaning of the columns of arrays of shape (n_items, n_columns); required for
+        such arrays. "independent": the samples of an item are drawn independently of
+        other items, and averaged. "runs": all items in a column share a run, such as a
+        training seed. If such runs were treated as independent samples, the variance
+        between seeds would be omitted, and equal models would often be declared
+        different. "paired-runs": in addition, all models share the run of a column,
+        such as a judge. With `data`, "paired-runs" means that all models share the runs
+        in the column `run`.
     tasks : array-like of shape (n_items,), optional
-        Task of the suite to which each item belongs. Means over the suite then follow
-        `average`.
+        Task to which each item belongs, for a suite of tasks. `average` defines means
+        over the suite.
     average : {"macro", "micro"}, default="macro"
         With `tasks`, "macro" averages the means of the tasks and "micro" averages all
         items.
     task_effects : {"fixed", "random"}, default="fixed"
         "fixed" if a repetition of the suite would use the same tasks with new items;
-        "random" if the tasks are themselves a sample. "random" needs many tasks, as
-        clustered intervals need many clusters.
+        "random" if the tasks themselves are a sample. "random" requires many tasks, as
+        clustered intervals require many clusters.
     groups : array-like of shape (n_items,), optional
         Clusters of dependent items, such as the questions about one passage. The
         variance is then estimated between clusters.
@@ -147,33 +151,34 @@ def grades_report(
     by : array-like of shape (n_items,), mapping or data frame, optional
         A column of subgroups, or several columns by name, as in :func:`joint_report`.
     missing : {"error", "group"}, default="error"
-        How to treat items without a subgroup: "error" raises, "group" reports them as
-        the subgroup "missing".
+        How to treat items without a subgroup: "error" raises an error, and "group"
+        reports these items as the subgroup "missing".
     missing_grades : {"error", "drop", "pairwise"} or float, default="error"
-        How to treat items without a grade from some model, scorer or run. "drop" keeps
-        the items graded for all of them. "pairwise" averages each model over its graded
-        items and compares two models on the items graded for both, which is unbiased if
-        grades are missing at random. A number is substituted for missing grades, for
-        example 0 if no answer counts as wrong. The header states the treatment and how
-        many grades are missing.
+        How to treat items without a grade for some model, scorer or run: "error" raises
+        an error. "drop" keeps only items without missing grades. "pairwise" averages
+        each model over its graded items, and compares two models on the items graded
+        for both models; this is unbiased if grades are missing at random. A number
+        replaces missing grades, for example 0 if a missing answer counts as wrong. The
+        header of the report states the treatment and the number of missing grades.
     design : design, optional
-        Sampling design of the items if it is not described by `groups` and weights: one
-        of :mod:`skci.designs`, such as ``Strata(topic)`` if a fixed number of items was
-        drawn from each topic.
+        Sampling design of the items, if `groups` and weights do not describe the
+        design: one of :mod:`skci.designs`, such as ``Strata(topic)`` if a fixed number
+        of items was drawn from each topic.
     bounds : (float, float) or mapping of str to (float, float), optional
         Smallest and largest possible grade, such as (0, 1), for all scorers or by
-        scorer; scorers missing from a mapping have no bounds. Intervals are then
-        reliable also for few items, and if all items are right or all wrong. See Notes
-        if grades lie close together.
+        scorer. Scorers missing from a mapping have no bounds. With bounds, intervals
+        are reliable even for few items, and even if all items are right or all items
+        are wrong. See Notes if grades lie close together.
     higher_is_better : bool or mapping of str to bool, default=True
         Whether higher grades are better, for all scorers or by scorer; False for
         losses. Scorers missing from a mapping default to True.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"auto", "score", "hall", "logit", "delta"} or mapping, optional
-        Interval method, or methods by scorer, with "*" for all other scorers; "score"
-        requires `bounds`. By default "score" if there are `bounds` and "hall"
-        otherwise; with runs, "logit" for grades between 0 and 1 and "hall" otherwise.
+        Interval method, or a mapping of scorers to methods, with "*" for all other
+        scorers. "score" requires `bounds`. Defaults to "score" with `bounds`, and to
+        "hall" without `bounds`. With runs, defaults to "logit" for grades between 0 and
+        1, and to "hall" for other grades.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -204,9 +209,9 @@ def grades_report(
     See the page "I have a judge and 200 labels".
 
     With `bounds`, intervals allow for grades at the bounds that no item has. If grades
-    lie close together, this makes intervals wider; the header says so if they are twice
-    as wide or more. Then pass a range such as (0.5, 1) that covers all possible grades,
-    or ``method="hall"`` if rare failures can be excluded.
+    lie close together, intervals are then wider; the header of the report says so if
+    intervals are at least twice as wide. Then pass a range such as (0.5, 1) that covers
+    all possible grades, or ``method="hall"`` if rare failures can be excluded.
 
     The score interval of a mean of bounded grades contains the values M that a
     multinomial score test does not reject. The categories are the observed grades and
@@ -301,8 +306,8 @@ def grades_report(
         return JointReport(joint)
     if functions and not isinstance(missing_grades, str):
         raise ValueError(
-            "missing_grades must be 'error', 'drop' or 'pairwise' if grades, such as "
-            f"those by {join_names([*functions])}, are means over units of an item, "
+            "missing_grades must be 'error', 'drop' or 'pairwise' with the scorers "
+            f"{join_names([*functions])}, which average over parts of items, "
             f"got {missing_grades}"
         )
     by_pair = missing_grades == "pairwise"
@@ -348,7 +353,8 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     n_correct : int or array-like of int
         Number of correct samples of each task.
     k : int
-        Number of samples drawn; a task is solved if at least one of them is correct.
+        Number of samples that are drawn from each task. The task is solved if at least
+        one of the drawn samples is correct.
 
     Returns
     -------
@@ -398,7 +404,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             f"{correct.min()} to {correct.max()}"
         )
     log_failure: Array = np.zeros(n.shape)
-    with np.errstate(divide="ignore"):  # every set of k contains a correct sample
+    with np.errstate(divide="ignore"):  # log(0) if no set of k samples can fail
         for i in range(k):
             log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
     result = 0.0 - np.expm1(log_failure)
@@ -416,7 +422,7 @@ def _whole_numbers(values: Any, name: str) -> Array:
 def _tasks(
     tasks: Any, average: str, task_effects: str, groups: Any, design: Any
 ) -> tuple[Any, Any]:
-    """Groups and design that correspond to `tasks`."""
+    """Convert `tasks` to clusters or to a stratified design."""
     check_choice(average, ["macro", "micro"], "average")
     check_choice(task_effects, ["fixed", "random"], "task_effects")
     describing = "tasks, which describe how items were drawn"
@@ -466,7 +472,7 @@ def _read_frame(
     """Read the columns of a data frame with one row per sample."""
     if samples == "independent":
         raise ValueError(
-            "samples must not be 'independent' with data, whose rows already are "
+            "samples must not be 'independent' with data, whose rows are treated as "
             f"independent samples, got {samples!r}"
         )
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
@@ -488,7 +494,7 @@ def _read_frame(
 
 
 def _check_named(columns: Mapping[str, Any]) -> None:
-    """Check names of columns of `data`, some of which are required."""
+    """Check that parameters name columns of `data`; optional parameters may be None."""
     for parameter, name in columns.items():
         needed = parameter in ("item", "scores", "task") or name is not None
         if needed and not isinstance(name, str):
@@ -503,7 +509,7 @@ def _metrics(
     over_runs: bool,
     functions: Mapping[str, str],
 ) -> dict[str, tuple[MeasureProperties, str]]:
-    """Properties and interval method of the grades, by scorer."""
+    """Return the properties and the interval method of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
@@ -552,9 +558,10 @@ def _bind(
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Yield the parameter of each model and scorer in each part, such as a subgroup.
+    """Yield the parameters of all models and scorers in each part of the sample.
 
-    `columns` names the columns of the numbers of each model.
+    A part is a set of subgroups, or None for all items. `columns` names the columns of
+    the arrays in ``sample.numbers``.
     """
     for model, numbers in sample.numbers.items():
         column_values = dict(zip(columns, numbers.T, strict=True))
@@ -578,7 +585,10 @@ def _references(
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
     to: str,
 ) -> dict[ParameterLabels, TableParameter]:
-    """Reference parameter of each subgroup, from the other items or all items."""
+    """Return the parameters with which subgroups are compared.
+
+    They are computed from all items, or from the items outside the subgroup.
+    """
     return bind_references(sample, to, lambda part: bind([part]))
 
 
@@ -597,29 +607,30 @@ def suite_report(
 ) -> SuiteReport:
     r"""Joint confidence intervals for scores aggregated over the tasks of a suite.
 
-    The tasks of the suite are fixed, and each has several runs, such as training seeds
+    The tasks of the suite are fixed. Each task has several runs, such as training seeds
     of agents, with one score per run. If scores are means over items, such as answers
     to questions, :func:`skci.grades_report` also accounts for the sampling of items.
 
     Parameters
     ----------
     scores : mapping of str to array-like, data frame of arrays, or array-like
-        Scores by model name, of shape (n_runs, n_tasks) as in rliable, or the array of
-        a single model. Models must have the same tasks, and may have different numbers
-        of runs. Higher scores are better. NaN is a missing run; each task needs two
-        runs. With `data`, pass the name of the score column.
+        Scores by model name, as arrays of shape (n_runs, n_tasks) as in rliable, or the
+        array of a single model. Models must have the same tasks, and may have different
+        numbers of runs. Higher scores are better. NaN means a missing run; each task
+        must have at least two runs. With `data`, pass the name of the score column.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name, with one row per run of a
-        task.
+        Table with one row for each run of each task. Other parameters are then names of
+        columns.
     model, task, run : str, optional
         Columns of `data` with the names of the model, the task and the run. `task` is
         required; `run` only serves to detect duplicate rows.
     metrics : str or sequence of str, default=("iqm", "mean", "optimality_gap")
-        Aggregates: "iqm", the interquartile mean, which is the mean of the middle half
-        of all scores; "mean", the mean over tasks of the means over runs;
-        "optimality_gap", the mean shortfall of the scores below `target`.
+        Aggregates over tasks and runs. "iqm" is the interquartile mean: the mean of the
+        middle half of all scores. "mean" is the mean over tasks of the mean score of
+        each task. "optimality_gap" is the mean shortfall of scores below `target`;
+        scores above `target` have no shortfall.
     target : float, default=1.0
-        Score beyond which the optimality gap counts no gain, such as the human score.
+        Score at which the optimality gap becomes zero, such as the score of humans.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None

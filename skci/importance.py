@@ -57,15 +57,15 @@ def importance_report(
 
     The importance of a feature is the loss in a metric if the values of the feature are
     permuted among the rows, as in :func:`sklearn.inspection.permutation_importance`.
-    Its standard error covers the sampling of rows and of permutations;
-    `importances_std` of scikit-learn covers only the permutations.
+    The standard error of the importance accounts for the sampling of rows and
+    permutations; `importances_std` of scikit-learn accounts only for permutations.
 
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
         Held-out rows, on which no estimator was fitted.
     y : array-like of shape (n_samples,)
-        True labels of these rows, or numbers.
+        True labels, or numbers, of the held-out rows.
     n_repeats : int, default=10
         Number of permutations per feature, at least two.
     features : sequence of int or str, optional
@@ -78,7 +78,7 @@ def importance_report(
         0 prints nothing. By default, predictions that take more than 3 seconds show
         their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the permutations, and of the quasi-Monte Carlo points for the critical
+        Seed of the permutations and the quasi-Monte Carlo points behind the critical
         value; fixed if None.
 
     Returns
@@ -190,7 +190,7 @@ def importance_report(
     contrast_method = "delta" if method is None else None
     importances = means.contrast(contrasts, method=contrast_method)
     contrast_source: Any = importances.source
-    parameters = tuple(  # neither direction is better
+    parameters = tuple(  # neither low nor high importances are better
         replace(
             parameter,
             trait=replace(parameter.trait, greater_is_better=True, has_better=False),
@@ -209,7 +209,7 @@ def _contrasts(
     metrics: Sequence[str],
     features: Sequence[str],
 ) -> list[Contrast]:
-    """Contrasts for the loss in each metric of each model by permuting each feature."""
+    """Return a contrast for each model, metric and feature: the loss by permutation."""
     position = {p.key: k for k, p in enumerate(parameters)}
     contrasts: list[Contrast] = []
     for model, metric in product(models, metrics):
@@ -224,21 +224,22 @@ def _contrasts(
 
 
 def _permuted_name(estimator: str, feature: str) -> str:
-    """Name of an estimator with a permuted feature, used in messages."""
+    """Return the name of an estimator with a permuted feature, for messages."""
     return f"{estimator}, {feature} permuted"
 
 
 @dataclass(frozen=True, eq=False)
 class _WithDonors(Functional):
-    """Functional of rows that also donate the value of a feature to another row.
+    """Functional of a metric whose rows donate feature values to other rows.
 
-    As a donor, a row contributes the change in the influence of the receiving row.
+    Each row receives the value of a feature from another row, the donor. The influence
+    value of the donor includes the change in the influence value of the receiving row.
     """
 
     permuted: Component
     unpermuted: Component
     receivers: Array
-    """Row that receives the value of each row."""
+    """Index of the row that receives the feature value of each row."""
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = self.permuted(p)
@@ -252,10 +253,10 @@ def _with_donors(
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Add the influence of rows as donors of the values of a permuted feature.
+    """Account for the donation of feature values in the influence values of rows.
 
-    `receivers` maps the names of permuted models to the name of the model and the row
-    that receives the value of each row.
+    `receivers` maps the name of each permuted model to the name of the original model
+    and to the index of the row that receives the feature value of each row.
     """
     model, receiver = receivers[parameter.key.model]
     unpermuted = by_key[replace(parameter.key, model=model)]
@@ -272,7 +273,7 @@ def _with_donors(
 
 
 def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
-    """Positions of the features to permute, by name."""
+    """Return the positions of the features to permute, by name."""
     names = column_names(X)
     shape = np.shape(X)
     if len(shape) != 2:
@@ -288,7 +289,7 @@ def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
 
 
 def _permuted(X: Any, k: int, rows: Array, permutation: Array) -> Any:
-    """Copy of `X` with feature `k` permuted among some rows."""
+    """Return a copy of `X` with feature `k` permuted among `rows`."""
     donors = np.arange(len(X))
     donors[rows] = rows[permutation]
     if hasattr(X, "iloc"):

@@ -34,7 +34,7 @@ from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 
 _ROUNDING = 1e-8  # largest rounding error of a correlation
-_MEAN = 1e-6  # largest rounding error of a mean, as a share of the largest value
+_MEAN = 1e-6  # largest rounding error of a mean, relative to the largest value
 
 
 @entry_point(joint_report, Rows)
@@ -59,28 +59,30 @@ def joint_intervals(
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
-        Estimates of K parameters; the keys of a mapping, or the index of a pandas
-        Series, name the parameters; see `names`.
+        Estimates of K parameters. The keys of a mapping, or the index of a pandas
+        Series, are the names of the parameters; see `names`.
     covariance : array-like of shape (K, K), optional
-        Estimated covariance matrix V of the estimates, of any rank, with squared
-        standard errors on the diagonal; required without `influence`. A zero variance
-        is treated as unknown, and the interval covers all possible values. The columns
-        of a data frame must be the names of the parameters.
+        Estimated covariance matrix V of the estimates, with squared standard errors on
+        the diagonal. V may have any rank. Required without `influence`. A zero variance
+        is treated as unknown, and the interval then covers all possible values. The
+        columns of a data frame must be the names of the parameters.
     influence : array-like of shape (n_samples, K), or mapping of the names to columns
-        Influence value of each row on each estimate, instead of a covariance. For a
-        mean, it is the deviation of the row from the estimate. In general, removing a
-        row from n rows changes the estimate by about its influence value divided by -n.
-        The value is NaN in rows that an estimate does not use. The mean over the other
-        rows, weighted by `sample_weight`, must be zero.
+        Influence value of each row for each estimate, as an alternative to a
+        covariance. For a mean, the influence value of a row is the deviation of the row
+        from the mean. In general, removing one of n rows changes the estimate by about
+        the influence value of the row divided by -n. Influence values are NaN in rows
+        that an estimate does not use. Over the remaining rows, the mean influence
+        value, weighted by `sample_weight`, must be zero.
     df : float, optional
         Degrees of freedom of V, at least 1, if V is the residual variance of a linear
         model times a known matrix. By default V is treated as known, as in large
         samples.
     names : sequence of K str or (str, str), optional
-        Names of the parameters: a model, whose metric is then called "estimate", or a
-        model and a metric. Default to "1", "2", ...
+        Names of the parameters. Each name is a model, or a pair of a model and a
+        metric. Without a metric, the metric is called "estimate". The default names are
+        "1", "2", ...
     bounds : (float, float) or sequence of K such pairs, optional
-        Range of the parameters, at which intervals are truncated; unlimited by default.
+        Range of the parameters, to which intervals are truncated; unlimited by default.
     greater_is_better : bool or mapping of str to bool, default=True
         Whether higher values are better, for all metrics or by metric. Metrics missing
         from the mapping default to True.
@@ -231,7 +233,7 @@ def joint_intervals(
 def _from_influence(
     value: float, influence: Array, counts: Array, **named: Any
 ) -> TableParameter:
-    """Parameter from influence values of rows, NaN for rows that it does not use."""
+    """Create a parameter from influence values, which are NaN in unused rows."""
     levels, index = np.unique(influence, return_inverse=True)
     levels = levels[~np.isnan(levels)]
     table = np.bincount(index, counts, len(levels) + 1)[: len(levels)]
@@ -247,7 +249,7 @@ def _from_influence(
 def _check_estimates(
     estimates: Any, names: Any
 ) -> tuple[list[float], list[Any], list[ParameterLabels]]:
-    """Check estimates; return their values, the user's names for them, and keys."""
+    """Return checked estimates, the names that the user passed, and labels."""
     if isinstance(estimates, Mapping):
         check_mutually_exclusive(
             "a mapping of estimates, whose keys are names", {"names": names}
@@ -284,7 +286,7 @@ def _check_estimates(
 
 
 def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
-    """Check influence values; return one column per estimate, shape (n, K)."""
+    """Return checked influence values of shape (n, K), one column per estimate."""
     if isinstance(influence, Mapping):
         if influence.keys() != {*names}:
             raise ValueError(
@@ -336,7 +338,7 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
 def _check_bounds(
     bounds: Any, values: Sequence[float], keys: Sequence[ParameterLabels]
 ) -> list[tuple[float, float]]:
-    """Check the ranges of the parameters, and that they contain the estimates."""
+    """Return the range of each parameter; it must contain the estimate."""
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
@@ -367,14 +369,14 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     Parameters
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
-        Reports or estimates by the name of their test set; in a sequence, test sets are
-        named "1", "2", ... An estimate taken from a report enters without the rest of
-        the report.
+        Reports or single estimates, by the name of their test set. In a sequence, test
+        sets are named "1", "2", ... An estimate from a report is used without the other
+        estimates of the report.
 
     Returns
     -------
     JointReport
-        Report whose models are named by their test set and their name within it.
+        Report whose models have the name of the test set before their own name.
 
     Raises
     ------
@@ -424,13 +426,14 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
-            f"reports must all have the same labels, got {sorted(map(list, kinds))}"
+            f"reports must all have the same kinds of labels, got "
+            f"{sorted(map(list, kinds))}"
         )
     for names in labels:
         if labels.count(names) > 1:
             raise ValueError(
-                f"reports must have different names for models, got {names['model']!r} "
-                f"twice with {names['metric']}"
+                f"reports must have distinct model names, got {names['model']!r} "
+                f"twice for the metric {names['metric']}"
             )
     return JointReport(combined)
 
@@ -455,7 +458,7 @@ def check_different(
     prefix = f"{parameter} must be from different test sets, got"
     hint = "compare models on the same rows by report.differences()"
     if first.rows is second.rows:
-        raise ValueError(f"{prefix} two from the same rows; {hint}")
+        raise ValueError(f"{prefix} two estimates from the same rows; {hint}")
     if _tables(first) & _tables(second):
         warn_caller(
             f"{prefix} the same counts in {names}; unless the counts agree by chance, "
@@ -465,13 +468,16 @@ def check_different(
 
 
 def _tables(joint: JointEstimate) -> set[int]:
-    """Hashes of the tables of the parameters, to detect equal tables."""
+    """Return a hash of the counts and rows of each parameter, to detect copies."""
     tables = (p for p in joint.parameters if isinstance(p, TableParameter))
     return {hash((p.counts.tobytes(), p.index.tobytes())) for p in tables}
 
 
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
-    """Joint estimate of independent samples, whose names precede the model names."""
+    """Combine joint estimates of independent samples into one joint estimate.
+
+    The name of each sample precedes the names of its models.
+    """
     parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
     rows, design = stack_samples(parts)
     parameters = []

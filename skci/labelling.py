@@ -1,4 +1,4 @@
-"""Rows to label next for the narrowest interval of a metric or of a difference."""
+"""Choice of rows to label next, for the narrowest interval."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from skci.metrics.base import MetricCI
 from skci.metrics.metric_set import MetricSet
 from skci.metrics.names import resolve_metric
 
-_MIN_LEAF_ROWS = 5  # labelled rows from which a mean square is estimated
-_MIN_RELATIVE_SIZE = 0.1  # smallest expected residual over the root mean square
+_MIN_LEAF_ROWS = 5  # smallest number of labelled rows in a leaf
+_MIN_RELATIVE_SIZE = 0.1  # smallest expected residual, relative to the root mean square
 _NO_WEIGHT = 1e-12  # weight of a hypothetical row; actual rows have weight 1
 _TOLERANCE = 1e-12  # relative error of the scale of probabilities
 _ROUNDING = 1e-9  # rounding error of a number of labels
@@ -40,10 +40,10 @@ class LabelPlan(NamedTuple):
     Parameters
     ----------
     rows : array of shape (n_labels,)
-        Positions of the rows, increasing.
+        Positions of the rows, in increasing order.
     label_probability : array of shape (n_samples,)
-        Probability with which each label has been requested, now or earlier. Pass it to
-        :func:`skci.joint_report` as ``label_probability=``.
+        Probability with which each label has been requested, now or earlier. Pass these
+        probabilities to :func:`skci.joint_report` as ``label_probability=``.
     half_width : float
         Expected half width of the interval after labelling.
 
@@ -84,12 +84,12 @@ def label_next(
     pos_label: Any = None,
     random_state: Any = None,
 ) -> LabelPlan:
-    r"""Rows to label next for the narrowest interval of a metric or of a difference.
+    r"""Choose rows to label next for the narrowest interval of a metric or difference.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, or numbers, for labelled rows; missing (None, NaN or NA) for other
+        True labels, or numbers, of labelled rows; missing (None, NaN or NA) for other
         rows. At least 10 rows must be labelled, initially a random sample.
     y_pred, y_score : mapping, list of (str, array-like), data frame, or array-like
         Predictions and scores of the models for all rows, as in
@@ -106,20 +106,21 @@ def label_next(
         Clusters of rows that may be dependent. Labels are still requested for single
         rows.
     data : data frame, optional
-        Data frame whose columns the parameters above name.
+        Data frame. The preceding parameters may then be names of columns.
     metric : str or metric object
         Metric of the interval; it must have a single value.
     models : str or pair of str, optional
-        Model whose metric is estimated, or two models, for the first minus the second.
-        May be omitted if there are no other models.
+        Model whose metric is estimated, or a pair of models, for the metric of the
+        first model minus the metric of the second model. May be omitted if there are no
+        other models.
     n_labels : int, optional
         Number of rows to label next.
     half_width : float, optional
-        Target half width of the interval; alternative to `n_labels`.
+        Target half width of the interval, as an alternative to `n_labels`.
     confidence_level : float, default=0.95
         Confidence level of the interval, between 0 and 1.
     pos_label : label, optional
-        Positive label of a metric that does not set one; defaults to 1.
+        Positive label, for a metric that does not set `pos_label`; defaults to 1.
     random_state : int, RandomState instance, Generator or None, default=None
         Seed of the random choice of rows; pass an int for reproducible rows.
 
@@ -223,8 +224,8 @@ def label_next(
     choice = _LabelChoice.from_columns(columns, rows, metric, compared)
     if not choice.variance_of_sum > 0:
         raise ValueError(
-            f"y_true must show a variance of {metric.name}, got variance zero; label "
-            "more rows at random first"
+            f"y_true must have labelled rows with a nonzero variance of {metric.name}, "
+            "got zero; label more rows at random first"
         )
     z = -float(ndtri((1 - metric_set.confidence_level) / 2))
     if half_width is not None:
@@ -254,7 +255,7 @@ def label_next(
 def _compared_models(
     columns: Columns, metric: MetricCI, models: Any
 ) -> dict[str, float]:
-    """Coefficients of the estimated model, or of the two compared models."""
+    """Return the coefficients of models: 1, or 1 and -1 for a difference."""
     names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
     chosen = [models] if isinstance(models, str) else [*(models or names)]
     if not 1 <= len(chosen) <= 2 or len({*chosen}) < len(chosen):
@@ -268,15 +269,16 @@ def _compared_models(
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Labelled rows, and the expected contribution of each row to the variance."""
+    """Quantities that determine the variance for any choice of rows to label."""
 
     labelled: Array
     probability: Array
     """Probability with which each label has been requested."""
     expected_squared_residual: Array
-    """Expected squares for all rows, times the squared weight of the row."""
+    """Expected squared residual of each row, times its squared weight."""
     labelled_squared_residuals: Array
-    """Squares for labelled rows, times the number of rows that each row represents."""
+    """Squared residual of each labelled row, times its squared weight and the number
+    of rows that it represents."""
     variance_of_sum: float
     """Variance of the sum of the influence values if all rows were labelled."""
 
@@ -288,10 +290,11 @@ class _LabelChoice:
         metric: MetricCI,
         models: Mapping[str, float],
     ) -> _LabelChoice:
-        """Estimate expected squares from labelled rows; `models` are coefficients.
+        """Estimate all fields from the labelled rows.
 
-        Expected squares are means over the leaves of a regression tree, whose features
-        are the predictions or scores of all models, and the proxies.
+        `models` maps models to coefficients. Expected squared residuals are means over
+        the leaves of a regression tree, whose features are the proxies and the
+        predictions or scores of all models.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -315,7 +318,7 @@ class _LabelChoice:
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
-            influence = explained.copy()  # for all rows, unbiased given the clusters
+            influence = explained.copy()  # of all rows, unbiased given the clusters
             influence[labelled] += represented * residuals
             weighted = (row_weights * influence)[checked.kept]
             totals = np.bincount(checked.cluster_numbers, weighted)
@@ -330,7 +333,7 @@ class _LabelChoice:
         )
 
     def standard_error(self, probability: Array) -> float:
-        """Expected standard error if rows are labelled with these probabilities."""
+        """Return the expected standard error for given probabilities of labelling."""
         label_variance = self.labelled_squared_residuals @ (
             1 / probability[self.labelled] - 1
         )
@@ -338,13 +341,20 @@ class _LabelChoice:
         return float(np.sqrt(label_variance + self.variance_of_sum) / n)
 
     def request_probability(self, probability: Array) -> Array:
-        """Probabilities with which labels of unlabelled rows are requested now."""
+        """Return the probabilities of requesting missing labels now.
+
+        `probability` is the total probability of a request, now or earlier.
+        """
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
     def where(self, excess: Callable[[Array], float]) -> Array:
-        """Probabilities at the scale for which the function `excess` is zero."""
+        """Return the labelling probabilities for which the function `excess` is zero.
+
+        Probabilities are proportional to the root of the expected squared residuals,
+        but not below the earlier probabilities, and at most 1.
+        """
         size = np.sqrt(self.expected_squared_residual)
         size /= size[
             size > 0
@@ -367,11 +377,11 @@ def _influences(
     row_weights: Array,
     probability: Array,
 ) -> tuple[Array, Array, Array]:
-    """Influence values that are observed, possible, and explained by proxies.
+    """Return observed, possible and predicted influence values.
 
-    Observed values refer to labelled rows. The other values refer to all rows: a
-    possible value belongs to a row and a possible label. Regression targets have no
-    possible labels.
+    Observed values belong to labelled rows. Possible values belong to all rows, for
+    each possible label; numbers have no possible labels. Predicted values are computed
+    from the proxies of all rows.
     """
     labelled, n = columns.labelled, len(columns.labelled)
     weights = row_weights[labelled] / probability[labelled]
@@ -402,11 +412,12 @@ def _influences(
 def _expected(
     columns: Columns, squares: Array, weights: Array, largest: Array
 ) -> Array:
-    """Expected squares for all rows: means over the leaf of a row.
+    """Return the expected squared residual of each row: the mean over its leaf.
 
-    Each mean includes an additional row with the largest square that the row can have.
-    The mean excludes a labelled row itself: otherwise, a row with a large residual
-    would have a larger probability and therefore a smaller weight.
+    Leaves belong to a regression tree that is fitted to the labelled rows. Each mean
+    includes an additional row with the largest squared residual that the row can have.
+    The mean for a labelled row excludes the row itself. Otherwise, a row with a large
+    residual would have a larger probability and therefore a smaller weight.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 

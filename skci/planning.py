@@ -44,8 +44,8 @@ def __dir__() -> list[str]:
 
 
 _RATES = "prevalence", "recall", "specificity"
-_LARGEST = 2**53  # largest number of rows, and of rows of a group
-_NEAR = 1e-10  # relative distance of the search interval from its bounds
+_LARGEST = 2**53  # largest number of rows, in total or in a group
+_NEAR = 1e-10  # distance of the search interval from its limits, relative to its length
 
 
 @with_hints
@@ -81,31 +81,33 @@ def sample_size(
         Alternatively, pass a table of counts or proportions, the negative label first.
         The table has shape (2, 2) by truth and prediction or, for two models on the
         same rows, shape (2, 2, 2) by truth, first prediction and second prediction.
-        With `difference`, pass only ``{"prevalence": ...}``, and only for rates among
-        the rows with one label.
+        With `difference`, pass ``{"prevalence": ...}`` for a rate among the rows with
+        one label, such as recall, and nothing for accuracy and error rate.
     difference : float, optional
-        Value of the second model minus the value of the first, instead of a table of
-        two models; for accuracy, error rate and rates of one label.
+        Assumed value of the second model minus the value of the first model, as an
+        alternative to a table for two models. Supported for accuracy, error rate, and
+        rates among the rows with one label, such as recall.
     disagreement : float, optional
-        With `difference`, the proportion of rows, or of rows with the label, on which
-        exactly one of the two models is right.
+        Proportion of rows on which exactly one of the two models is right; required
+        with `difference`. For a rate among the rows with one label, the proportion
+        among these rows.
     power : float, optional
         Minimum probability, between 0 and 1, that the interval for the difference
-        excludes zero, or shows the claim.
+        excludes zero or, with `claim`, shows the claim.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
-        Margin, and claim about the second model compared with the first, that the
-        interval must show instead of a difference from zero; see
-        :meth:`.JointReport.differences`.
+        Claim about the second model compared with the first model, and the margin of
+        the claim. The interval must then show the claim instead of a difference from
+        zero; see :meth:`.JointReport.differences`.
     group_size : float, optional
         Number of rows per group, for the design effect ``1 + (group_size - 1) *
         correlation``.
     correlation : float, optional
-        Intraclass correlation, with `group_size`, of the row values whose mean is the
-        metric.
+        Intraclass correlation of the row values whose mean is the metric; required with
+        `group_size`.
     confidence_level : float, default=0.95
         Confidence level of the interval, between 0 and 1.
     method : str, optional
-        Interval method, if the metric sets none; defaults to "auto".
+        Interval method, for a metric that does not set a method; defaults to "auto".
 
     Returns
     -------
@@ -143,9 +145,9 @@ def sample_size(
     only one model gets right [2]_. With a margin, the distance of d from the margin
     replaces d in the denominator. Score intervals use the standard error at the margin
     in their half width [4]_, which may be much larger if D is small. All numbers are
-    multiplied by the design effect [3]_, as for normal quantiles: with few groups,
-    somewhat more rows are needed. The correlation of a difference within groups is
-    often lower than the correlation of either model. If you know the design effect,
+    multiplied by the design effect [3]_. This assumes normal quantiles; with few
+    groups, somewhat more rows are needed. The correlation of a difference within groups
+    is often lower than the correlation of either model. If you know the design effect,
     multiply the number of rows by it.
 
     References
@@ -238,19 +240,19 @@ def minimum_detectable(
     metric : str or metric object
         Accuracy, error rate, or a rate among the rows with one label, such as "recall".
     disagreement : float
-        Proportion of rows, or of rows with the label, on which exactly one of the two
-        models is right.
+        Proportion of rows on which exactly one of the two models is right. For a rate
+        among the rows with one label, the proportion among these rows.
     power : float
-        Probability, between 0 and 1, that the interval for the difference excludes
-        zero, or shows the claim.
+        Probability, between 0 and 1, that the interval for the difference excludes zero
+        or, with `claim`, shows the claim.
     prevalence : float, optional
-        Proportion of positive rows, for rates of one label.
+        Proportion of positive rows; required for a rate among the rows with one label.
     margin : float, optional
-        Positive margin: the second model is "not worse" if it is worse by less than the
-        margin, and "better" if it is better by more.
+        Positive margin. The second model is "not worse" if it is worse by less than the
+        margin, and "better" if it is better by more than the margin.
     claim : {"not worse", "better"}, optional
-        Claim about the second model, compared with the first, that the interval must
-        show; requires a margin.
+        Claim about the second model compared with the first model. The interval must
+        show the claim. Requires `margin`.
 
     Returns
     -------
@@ -308,7 +310,7 @@ def minimum_detectable(
 
 
 def _smallest_improvement(claim: str | None, margin: float | None) -> float:
-    """Smallest improvement that satisfies a claim."""
+    """Return the smallest improvement for which a claim is true."""
     if claim is None:
         return 0.0
     is_valid = isinstance(claim, str) and claim in ("not worse", "better")
@@ -322,7 +324,7 @@ def _smallest_improvement(claim: str | None, margin: float | None) -> float:
 
 
 def _check_metric(metric: Any) -> MetricCI:
-    """Check that a metric can be planned from expected tables."""
+    """Check that a metric can be computed from expected tables, and return it."""
     metric = resolve_metric(metric)
     if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
@@ -337,7 +339,10 @@ def _check_metric(metric: Any) -> MetricCI:
 def _table_of_rates(
     expected: Mapping[str, Any], needed: Sequence[str], allowed: Sequence[str] = _RATES
 ) -> Array:
-    """Table for the expected rates; missing rates are set to an arbitrary value."""
+    """Compute the expected table of truth and prediction from rates.
+
+    Missing rates do not affect the metric, and are set to 0.5.
+    """
     if not {*needed} <= {*expected} <= {*allowed}:
         raise ValueError(
             f"expected must be a mapping with the keys {needed}, got the keys "
@@ -355,7 +360,7 @@ def _table_of_rates(
 
 
 def _needed_rates(metric: Any) -> list[str]:
-    """Names of the rates on which a metric depends, with the prevalence."""
+    """Return the names of the rates that affect a metric, including the prevalence."""
     if metric.average != "binary":
         return [*_RATES]
 
@@ -369,7 +374,7 @@ def _needed_rates(metric: Any) -> list[str]:
 
 
 def _outcomes(metric: Any) -> tuple[Array, Array]:
-    """Masks of the cells that count as successes and as trials of a proportion."""
+    """Return masks of the cells that count as successes and trials of a proportion."""
     is_single = metric.average == "binary"  # not an average of proportions
     successes, trials = (is_single and metric._measure.proportion) or ("", "")
     cells = np.array([["tn", "fp"], ["fn", "tp"]])
@@ -377,7 +382,7 @@ def _outcomes(metric: Any) -> tuple[Array, Array]:
 
 
 def _expected_table(metric: Any, expected: Any) -> Array:
-    """Read an expected table of one or two models, or compute it from rates."""
+    """Return the expected table of one or two models, from a table or from rates."""
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
     accepted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
@@ -403,11 +408,11 @@ def _expected_table(metric: Any, expected: Any) -> Array:
 def _compared_table(
     metric: Any, expected: Any, difference: Any, disagreement: Any
 ) -> Array:
-    """Table of two models whose values of the metric differ by `difference`.
+    """Return a table of two models whose values of the metric differ by `difference`.
 
-    The models disagree on a proportion of the rows that the metric counts. The variance
-    of the difference does not depend on the values of the metric, so half of the rows
-    on which the models agree are successes.
+    Exactly one model is right on a proportion `disagreement` of the rows that count for
+    the metric. On half of the other rows, both models are right: the variance of the
+    difference does not depend on this choice.
     """
     is_success, is_trial = _outcomes(metric)
     name = metric._measure.name
@@ -415,7 +420,7 @@ def _compared_table(
     if not is_trial.any() or not np.equal(is_trial, decides[:, np.newaxis]).all():
         raise ValueError(
             f"difference and disagreement must not be given for {name!r}, which is not "
-            "a proportion of all rows or of the rows of one label; pass expected, a "
+            "a proportion of all rows or of the rows with one label; pass expected, a "
             "table of shape (2, 2, 2)"
         )
     requirement = "a number between -1 and 1"
@@ -432,7 +437,7 @@ def _compared_table(
         expected = {"prevalence": 0.5}
     if not isinstance(expected, Mapping):
         raise ValueError(
-            f"expected must be {{'prevalence': ...}} with a difference of {name!r}, "
+            f"expected must be {{'prevalence': ...}} with a difference in {name!r}, "
             f"got {expected!r}"
         )
     masses = _table_of_rates(expected, ["prevalence"], ["prevalence"]).sum(axis=1)
@@ -445,7 +450,10 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Report for an expected table, used like a pilot, with the second model first."""
+    """Return a report on an expected table, as if the table were a pilot.
+
+    The second model comes first, so that differences are the second minus the first.
+    """
     if table.ndim == 2:
         sample = Sample.from_matrix(table, "")
     else:
@@ -457,7 +465,7 @@ def _pilot(
 
 
 def _design_effect(group_size: Any, correlation: Any) -> float:
-    """Design effect of groups of equal size."""
+    """Return the design effect of groups of equal size."""
     if (group_size is None) != (correlation is None):
         raise ValueError(
             "group_size and correlation must both be given for grouped rows, got "

@@ -29,7 +29,7 @@ _BATCHES = (
     "an iterable of mappings, such as {'grades': {'new': [1, 0], 'old': [1, 1]}}, or "
     "with metrics= {'y_true': [1, 0], 'y_pred': {'new': [1, 0], 'old': [1, 1]}}"
 )
-_LOOKS = "several looks, between which only the number of items changes"
+_LOOKS = "several looks, between which only the number of items may change"
 
 
 def sequential_report(
@@ -41,12 +41,13 @@ def sequential_report(
     final: bool = False,
     **options: Any,
 ) -> SequentialReport:
-    """Evaluate requirements as data arrive, and stop when all are decided.
+    """Evaluate requirements as data arrive, and stop when every requirement is decided.
 
     This function is for evaluations whose items cost money or time, such as answers of
     a language model by an API. `batches` may be a generator that evaluates the next
     items on request. The function requests no more batches once every requirement is
-    shown or refuted. At the confidence level, all verdicts at all looks are right.
+    shown or refuted. With a probability of at least the confidence level, all verdicts
+    at all looks are right. A look is an analysis of the items so far.
 
     Parameters
     ----------
@@ -61,17 +62,17 @@ def sequential_report(
         :meth:`.JointReport.requirements`.
     horizon : range or list of int, or (int, int)
         Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
-        look takes place after the batch that reaches the number. A pair of the first
-        and the last number allows a look after every batch between them; intervals are
-        then wider. With `groups`, looks count groups.
+        look takes place after the batch that reaches the planned number. A pair of the
+        first and the last number allows a look after every batch between these numbers;
+        intervals are then wider. With `groups`, the numbers refer to groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
-        batches have grades.
+        batches contain grades.
     final : bool, default=False
-        Whether to look also after the last batch if the batches end before the last
-        planned look; for an evaluation that will have no further items. By default
-        items after the last look that was reached are not used, so that the evaluation
-        can be repeated when more items are available.
+        Whether to look after the last batch even if the batches end before the last
+        planned look. Use True only if the evaluation will have no further items. By
+        default, items after the last planned look that was reached are not used, so
+        that the evaluation can be repeated when more items are available.
     **options
         Other options of :func:`grades_report`; by default `bounds` are (0, 1) if all
         grades by a scorer are 0, 0.5 or 1. With `metrics`, other options of
@@ -85,11 +86,11 @@ def sequential_report(
     Raises
     ------
     ValueError, TypeError, KeyError
-        If `requirements` or `horizon` has the wrong form, or a requirement has the
-        wrong direction or a value outside the range of the metric, before the first
-        batch. If a requirement names an unknown model or scorer, after the first batch.
-        If another option or a batch is not as described; errors of a batch are raised
-        with its index.
+        Before the first batch, if `requirements` or `horizon` has the wrong form, or a
+        requirement has the wrong direction or a value outside the range of the metric.
+        After the first batch, if a requirement names an unknown model or scorer. Also
+        if another option or a batch is not as described; errors of a batch state the
+        index of the batch.
 
     See Also
     --------
@@ -104,8 +105,8 @@ def sequential_report(
     at most (1 - `confidence_level`) / 2. The same bound applies to showing a
     requirement that is false. At the confidence level, all verdicts on models are
     jointly right, and so are all verdicts on differences. If a batch does not end at a
-    planned look, the actual number of items replaces the planned number that it
-    reached. The numbers must not depend on the grades.
+    planned look, the actual number of items replaces the planned number that
+    the batch reached. The numbers must not depend on the grades.
 
     To reach the power of a single look, plan more items: for a power of .9, 1.2 times
     as many for five looks, and 1.3 times as many for ten looks. On average, the
@@ -177,7 +178,7 @@ def sequential_report(
 
 
 class _Grades:
-    """Grades and other columns of all batches so far, for reports on them."""
+    """Accumulator of the grades and other columns of all batches, for reports."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         excluded = {name: options.get(name) for name in ("proxy", "design", "data")}
@@ -189,7 +190,7 @@ class _Grades:
         self.n_samples = 0
 
     def update(self, **batch: Any) -> None:
-        """Add a batch, which must have the columns of the earlier batches."""
+        """Add a batch, which must have the same columns as earlier batches."""
         batch["grades"] = named_columns(batch["grades"], "grades", "grades")
         columns = dict(_columns(batch))
         first = self._batches[0] if self._batches else columns
@@ -200,7 +201,7 @@ class _Grades:
             )
         sizes = {".".join(name): len(column) for name, column in columns.items()}
         if len({*sizes.values()}) > 1:
-            raise ValueError(f"batches must have equally many of each, got {sizes}")
+            raise ValueError(f"batches must have columns of equal length, got {sizes}")
         self._batches.append(columns)
         self.n_samples += min(sizes.values())
 
@@ -219,7 +220,7 @@ class _Grades:
         return [*dict.fromkeys((*path, UNNAMED)[level] for path in paths)]
 
     def report(self) -> JointReport:
-        """Report on all items so far."""
+        """Return a report on all items so far."""
         arguments: dict[str, Any] = {}
         bounds = dict.fromkeys(self.metrics, (0, 1))
         for path in self._batches[0]:
@@ -234,7 +235,7 @@ class _Grades:
 
 
 def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Yield columns of nested mappings and data frames, with the path to each."""
+    """Yield the path and values of each column in nested mappings and data frames."""
     names = [*values] if isinstance(values, Mapping) else column_names(values)
     if names is None:
         yield path, np.atleast_1d(values)

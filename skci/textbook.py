@@ -1,4 +1,4 @@
-"""Textbook procedures."""
+"""Textbook tests and estimates."""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling
 from skci.resampling.schemes import SCHEMES
 
-_ENOUGH_VERDICTS = 5  # right and wrong verdicts needed for an unsmoothed variance
+_ENOUGH_VERDICTS = 5  # right or wrong verdicts that suffice without pseudo-counts
 
 __all__ = ["five_by_two_f_test", "rogan_gladen", "two_proportion_test"]
 
@@ -60,8 +60,8 @@ def two_proportion_test(
         Estimates of the same proportion, such as accuracy, precision or recall, on two
         test sets.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Alternative hypothesis: the first proportion differs from the second, is less,
-        or is greater.
+        Alternative hypothesis: the first proportion differs from the second, or is less
+        than the second, or is greater than the second.
 
     Returns
     -------
@@ -97,15 +97,15 @@ def two_proportion_test(
     names = [estimate._parameter.trait.name for estimate in (first, second)]
     if names[0] != names[1]:
         raise ValueError(
-            f"first and second must have the same measure, got {join_names(names)}"
+            f"first and second must have the same metric, got {join_names(names)}"
         )
     names_of_both = "first and second"
     check_different(first._joint, second._joint, names_of_both, names_of_both)
     pooled = (a + b) / (n + m)
     if not 0 < pooled < 1:
         raise ValueError(
-            "first and second must have successes and failures between them, got "
-            f"{a + b:g} of {n + m:g}"
+            "first and second must together have successes and failures, got "
+            f"{a + b:g} successes in {n + m:g} trials"
         )
     z = (a / n - b / m) / np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     pvalue = {
@@ -122,7 +122,7 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not value._joint.source.is_simple:
         raise ValueError(
             f"{name} must be from a simple random sample, got sample_weight, groups or "
-            "strata; compare with combine_independent"
+            "strata; compare estimates with combine_independent"
         )
     parameter, trait = value._parameter, value._parameter.trait
     if trait.proportion is None or not isinstance(parameter, TableParameter):
@@ -168,7 +168,7 @@ def five_by_two_f_test(
     metric : str or metric
         Metric with a single value, on which the models are compared.
     cv : splitter, optional
-        Splitter that makes five pairs of halves; random halves by default.
+        Splitter that makes five pairs of halves. Defaults to random halves.
 
     Returns
     -------
@@ -245,13 +245,14 @@ def rogan_gladen(
     Parameters
     ----------
     verdicts : mapping, list of (str, array-like), data frame, or array-like
-        Verdicts of the judge, 0 or 1, by model name, on the same rows for all models.
+        Verdicts of the judge, 0 or 1, by model name. The rows are the same for all
+        models.
     sensitivity, specificity : float or pair of int
-        Sensitivity and specificity of the judge, if known; or pairs ``(n_correct, n)``
-        from other rows with a known truth, such as ``(45, 50)``.
+        Known sensitivity and specificity of the judge; or pairs ``(n_correct, n)``,
+        such as ``(45, 50)``, from other rows with a known truth.
     method : {"delta", "logit"}, default="delta"
-        "delta" intervals are symmetric around the estimate, "logit" intervals on the
-        logit scale.
+        "delta" intervals are symmetric around the estimate; "logit" intervals are
+        symmetric on the logit scale.
 
     Returns
     -------
@@ -282,8 +283,9 @@ def rogan_gladen(
         (1 - \pi)^2 \operatorname{Var}(\hat t)}{(s + t - 1)^2} ,
 
     where a rate s from m rows has the variance :math:`s (1 - s) / m` [1]_. If a rate
-    has fewer than five right or five wrong verdicts, one of each is added in its
-    variance [2]_, which is otherwise zero for a judge without errors. If the judge's
+    has fewer than five right or five wrong verdicts, the variance is computed with one
+    additional right and one additional wrong verdict [2]_; otherwise it would be zero
+    for a judge without errors. If the judge's
     error rates on these rows differ from the rates on the other rows, the estimate is
     biased; labels of some of the rows would reveal the bias.
 
@@ -345,7 +347,7 @@ def rogan_gladen(
 
 
 def _rate(value: Any, name: str) -> tuple[float, float]:
-    """Rate of right verdicts, and the variance of its estimate, 0 for a known rate."""
+    """Return a rate and the variance of its estimate, which is 0 for a known rate."""
     if not isinstance(value, tuple | list | np.ndarray):
         return check_share(value, name), 0.0
     numbers = as_whole_numbers(value, name)
@@ -359,8 +361,8 @@ def _rate(value: Any, name: str) -> tuple[float, float]:
     if min(right, n - right) >= _ENOUGH_VERDICTS:
         return rate, rate * (1 - rate) / n
     warn_caller(
-        f"{name} comes from fewer than {_ENOUGH_VERDICTS} right or wrong verdicts, so "
-        "that its variance uses pseudo-counts, and intervals are only approximate",
+        f"{name} comes from fewer than {_ENOUGH_VERDICTS} right or wrong verdicts; its "
+        "variance is computed with pseudo-counts, and intervals are only approximate",
         SmallSampleWarning,
     )
     smoothed = (right + 1) / (n + 2)

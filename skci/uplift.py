@@ -19,7 +19,7 @@ from skci.reports import JointReport
 
 _STEP = 1e-100  # size of a complex step
 _ZERO = 1e-12  # rounding error of a share of the rows, or of an area
-_EXTREME = 0.01  # smallest propensity without a warning: a weight of 100
+_EXTREME = 0.01  # smallest propensity without a warning; its weight is 100
 _AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
 _AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
 _AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
@@ -29,8 +29,8 @@ _BOUNDS = {"uplift": (-1.0, 1.0), "policy_value": (0.0, 1.0)}  # for outcomes 0 
 class UpliftReport(JointReport):
     """Joint confidence intervals of uplift metrics of one or more models.
 
-    Returned by :func:`skci.uplift_report`. A :class:`~skci.reports.JointReport` whose
-    plot is a band over shares of the rows if all metrics refer to shares.
+    Returned by :func:`skci.uplift_report`. If all metrics refer to shares of the rows,
+    the plot of this :class:`~skci.reports.JointReport` shows bands over the shares.
 
     Examples
     --------
@@ -57,12 +57,16 @@ class UpliftReport(JointReport):
 
 
 def _mean(size: Array, total: Array) -> Array:
-    """Mean outcome, which is 0 without rows, as in scikit-uplift."""
+    """Return the mean outcome, which is 0 without rows, as in scikit-uplift."""
     return np.divide(total, size, out=np.zeros_like(total), where=abs(size) > _ZERO)
 
 
 def _curves(sums: Array) -> dict[str, Array]:
-    """Curves computed from five sums over the rows at the top and over all rows."""
+    """Compute uplift curves from cumulative sums.
+
+    The first five rows of `sums` are sums over the rows with the highest scores. The
+    last five are the same sums over all rows; see `_Trial.summands`.
+    """
     top, whole = sums[:5], sums[5:]
     rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
     value = top[0] * _mean(*top[1:3]) + rest[0] * _mean(*rest[3:])
@@ -76,22 +80,22 @@ def _curves(sums: Array) -> dict[str, Array]:
 
 
 def _half_steps(values: Array) -> Array:
-    """Half of the difference between both neighbours of each value."""
+    """Return half of the next value minus half of the previous value, at each point."""
     return np.convolve(np.pad(values, 1, "edge"), [0.5, 0, -0.5], "valid")
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Derivatives of the area under a curve by the values and shares of its points."""
+    """Differentiate the area under a curve by the values and shares of its points."""
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
     return in_values, -_half_steps(values)
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Derivatives of a metric at a share by the values and shares of curve points.
+    """Differentiate a metric at a share by the values and shares of curve points.
 
-    The slope of the curve is estimated over `width` to both sides of `share`, because
-    neighbouring points do not determine the slope.
+    The slope of the curve is estimated over `width` on both sides of `share`, because
+    two neighbouring points are too close to determine it.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
@@ -113,7 +117,7 @@ class _Trial(NamedTuple):
 
     @property
     def summands(self) -> Array:
-        """Contributions of each row to the five sums that determine curves, (5, n).
+        """Contributions of each row to the sums that determine curves, shape (5, n).
 
         Every row contributes 1 to the first sum. A treated row contributes 1 and y,
         divided by the propensity, to the next two sums. A control row contributes 1 and
@@ -125,10 +129,11 @@ class _Trial(NamedTuple):
         return np.stack([np.ones(len(self.y)), *columns])
 
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
-        """Ranks of the rows, sums over the rows at the top, and curves with steps.
+        """Return the ranks of the rows, cumulative sums, and curves to differentiate.
 
-        A curve has one point for each distinct score. Each of the ten sums has a
-        separate complex step, from which derivatives by the sum follow.
+        Sums and curves have one point for each distinct score. The list contains the
+        curves once for each of the ten sums, with a complex step in this sum: the
+        imaginary parts are derivatives by the sum.
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]
@@ -138,7 +143,7 @@ class _Trial(NamedTuple):
         return rank, top, [_curves(sums + step) for step in steps]
 
     def estimate(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Value of a metric for ranked rows, and its influence values, shape (n,)."""
+        """Return the value of a metric and its influence values, shape (n,)."""
         value, influence = self._linear(metric, share, ranked)
         if metric == "qini":
             perfect = self.ranked(self.y * (2 * self.treated - 1))
@@ -151,7 +156,10 @@ class _Trial(NamedTuple):
         return {"value": value, "influence": influence}
 
     def _linear(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Value of a curve at a share, or its area, and the influence values."""
+        """Return the value of a curve at a share, or its area if `share` is None.
+
+        Also return the influence values of the rows.
+        """
         (rank, top, curves), curve = ranked, (_AT_TOP | _AREAS)[metric]
         values = curves[0][curve].real
         if share is None:
@@ -162,8 +170,8 @@ class _Trial(NamedTuple):
             arms = [np.interp(share, top[0], arm) for arm in (top[1], control)]
             if min(arms) <= _ZERO:
                 raise ValueError(
-                    f"top must have treated rows at the top and control rows {where} "
-                    f"the top for {metric}, got {share:g}"
+                    "top must be a share with treated rows at the top and control rows "
+                    f"{where} the top for {metric}, got {share:g}"
                 )
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)
@@ -191,16 +199,17 @@ def uplift_report(
 ) -> UpliftReport:
     r"""Joint confidence intervals for uplift metrics of one or more models.
 
-    Models score which rows to treat first. The outcomes of a trial, in which some rows
-    were treated, show how much the treatment of the rows with the highest scores gains.
+    The scores of a model decide which rows to treat first. The data come from a trial
+    in which some rows were treated. Uplift metrics measure the gain from the treatment
+    of the rows with the highest scores.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         Outcomes: 0 and 1, or numbers. Higher outcomes are better.
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
-        Scores, such as predicted uplifts; pass several models as a mapping by name or a
-        data frame. Rows with the highest scores are treated first.
+        Scores, such as predicted uplifts. Rows with the highest scores are treated
+        first. Pass several models as a mapping of names to scores, or as a data frame.
     treatment : array-like of shape (n_samples,)
         Treatment of each row: 1 for treated rows and 0 for control rows.
     metrics : str or list of str, optional
@@ -208,14 +217,15 @@ def uplift_report(
         have one value. The metrics "uplift", "cumulative_gain", "qini_curve",
         "policy_value" and "policy_gain" are reported at each share of `top`. See Notes.
     top : float or sequence of float, default=(0.1, 0.3)
-        Shares of the rows to treat, above 0 and at most 1, or below 1 for policies. A
-        metric at the share .1 is named as in ``uplift@0.1``.
+        Shares of the rows to treat, above 0 and at most 1. Policy metrics require
+        shares below 1. A metric at the share .1 is named as in ``uplift@0.1``.
     propensity : float or array-like of shape (n_samples,), optional
         Probability that a row was treated, between 0 and 1. By default, the probability
-        is assumed to be equal for all rows, and is estimated.
+        is assumed to be equal for all rows, and is estimated from the data.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that `y_true`, `y_score`, `treatment`, `propensity` and
-        the options of rows name, as in :func:`joint_report`.
+        Data frame or mapping. `y_true`, `y_score`, `treatment`, `propensity`,
+        `sample_weight` and `groups` may then be names of columns, as in
+        :func:`joint_report`.
 
     Returns
     -------

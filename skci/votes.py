@@ -32,7 +32,7 @@ from skci.reports.kinds import VotesReport
 
 STRENGTH, POSITION, TIES = "strength", "position", "ties"
 _OUTCOMES = {"first": FIRST, "second": SECOND, "tie": TIE}
-_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # labels of arenas
+_OUTCOMES |= {"model_a": FIRST, "model_b": SECOND}  # labels of chatbot arenas
 _OUTCOMES |= {"tie (bothbad)": TIE, "both_bad": TIE}
 _MAX_NAMED = 6
 _ELO = 400 / math.log(10)
@@ -69,26 +69,27 @@ def votes_report(
     second : array-like of shape (n_votes,), or str
         Names of the second model of each vote, or a column of `data`.
     outcome : array-like of shape (n_votes,), or str
-        Outcomes "first", "second" or "tie", or a column of `data`. The labels of arenas
-        are also accepted: "model_a", "model_b", "tie", and "tie (bothbad)" or
-        "both_bad", which count as ties.
+        Outcomes "first", "second" or "tie", or a column of `data`. The labels of
+        chatbot arenas are also accepted: "model_a", "model_b" and "tie", and "tie
+        (bothbad)" and "both_bad", which count as ties.
     data : data frame or mapping of str to array-like, optional
-        Source of the columns that the other parameters name.
+        Data frame or mapping. The other parameters may then be names of columns.
     position : bool, default=False
-        Whether to estimate an advantage of the first model, such as a home team or the
-        answer on the left. The report then contains its log-odds as "position".
+        Whether to estimate the advantage of being the first model, such as the home
+        team or the answer on the left. The report then contains this advantage, in
+        log-odds, as "position".
     covariates : array-like of shape (n_votes,) or (n_votes, k), mapping or data frame
         Covariates that affect the outcome in addition to the models, such as the length
-        of the first answer minus the length of the second. Strengths apply to votes
-        with covariates of zero.
+        of the first answer minus the length of the second answer. The reported
+        strengths refer to votes whose covariates are zero.
     groups : array-like of shape (n_votes,), optional
         Clusters of votes that may be dependent, such as votes by one voter or on one
         prompt.
     sample_weight : array-like of shape (n_votes,), optional
         Weights of the votes; only their ratios matter.
     scale : {"logit", "elo"}, default="logit"
-        Scale of strengths: log-odds, or Elo points, where a difference of 400 means
-        odds of ten to one and the mean is 1000.
+        Scale of the strengths: log-odds, or Elo points with a mean of 1000. A
+        difference of 400 Elo points means odds of ten to one.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None
@@ -159,7 +160,10 @@ def votes_report(
 
 
 def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
-    """Models, coded votes with covariates of shape (n, 3 + k), and covariate names."""
+    """Return the names of models, coded votes, and the names of covariates.
+
+    Coded votes have shape (n, 3 + k): first model, second model, outcome, k covariates.
+    """
     read = {}
     for name in ("first", "second", "outcome"):
         read[name] = as_column(columns[name], name, several="pass one column")
@@ -167,7 +171,7 @@ def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
     both = np.concatenate([read["first"], read["second"]])
     names, position = distinct_names(both, "first and second", "model")
     if len(names) < 2:
-        raise ValueError(f"first and second must name two models, got {len(names)}")
+        raise ValueError(f"first and second must name several models, got {len(names)}")
     first, second = np.split(position, 2)
     if len(same := np.flatnonzero(first == second)):
         raise ValueError(
@@ -228,14 +232,14 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
         raise ValueError(
             f"outcome must have wins of weaker models, got only wins in the order "
             f"{order}, and ties between neighbours in this order, so that strengths "
-            "are not finite; count ties as half a win for each model: repeat them as "
-            "'first' and as 'second', with sample_weight 0.5 (in a shell a column of "
-            "0.5 as --weights) and one group for both"
+            "are not finite; count ties as half a win for each model: replace each tie "
+            "by 'first' and 'second', both with sample_weight 0.5 (in a shell a column "
+            "of 0.5 as --weights) and in the same group"
         )
 
 
 def _check_effects(votes: Votes) -> None:
-    """Check that effects of the position and covariates have finite estimates."""
+    """Check that the effects of position and covariates have finite estimates."""
     if not votes.has_effects:
         return
     if not votes.is_identified:
@@ -255,7 +259,7 @@ def _check_effects(votes: Votes) -> None:
 def _parameters(
     votes: Votes, models: list[str], names: list[str], index: Array, scale: str
 ) -> list[TableParameter]:
-    """Strength of each model, and effects of the position, covariates and ties."""
+    """Return the strengths of models, and effects of position, covariates and ties."""
     estimates, influence = votes.fit()
     centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties

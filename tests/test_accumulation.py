@@ -93,7 +93,7 @@ def test_batches_of_which_no_row_counts():
     accumulator = JointAccumulator("accuracy")
     accumulator.update([0, 1], [0, 1], sample_weight=[0, 0])
     assert accumulator.n_samples == 0
-    with pytest.raises(ValueError, match="must be called first, with rows"):
+    with pytest.raises(ValueError, match="must be called with rows of positive"):
         accumulator.report()
     for weights in ([0, -1], [0, np.nan], [0], ["0", "0"]):
         with pytest.raises((TypeError, ValueError), match="sample_weight must"):

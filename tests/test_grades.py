@@ -259,10 +259,8 @@ def test_wrong_input(scores, options, error):
 def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
-    message = (
-        rf"^{name} must have one column unless samples= .*\(60, 4\)"
-        ".*'independent'.*runs"
-    )
+    shape = r"\(60, 4\).*'independent'.*runs"
+    message = rf"^{name} must have one column unless samples= .*{shape}"
     models = "; to report on several models, pass them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)

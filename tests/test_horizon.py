@@ -210,16 +210,16 @@ def test_groups_are_the_units_of_a_horizon():
     accumulator.update(y, predicted, groups=np.arange(600) // 3)
     report = accumulator.report(horizon=[100, 200])
     assert "at 2 looks up to n = 200" in str(report)
-    with pytest.raises(ValueError, match="so far, 200, got"):
+    with pytest.raises(ValueError, match="number of rows or groups, 200, got"):
         accumulator.report(horizon=(300, 600))
 
 
 @pytest.mark.parametrize(
     ("horizon", "message"),
     [
-        ((100, 400), "hold the rows or groups so far, 500"),
-        ((501, 900), "hold the rows or groups so far, 500"),
-        ([100, 400, 600], "have a look at the rows or groups so far, 500"),
+        ((100, 400), "include the current number of rows or groups, 500"),
+        ((501, 900), "include the current number of rows or groups, 500"),
+        ([100, 400, 600], "have a look at the current number of rows or groups, 500"),
         ((100, 500, 900), "a pair"),
         ([500, 100], "ascending"),
         ((0, 900), "ascending"),

@@ -285,9 +285,9 @@ REPORT.best("f1").to_dict(wide=True) -> takes no options, got wide$
 REPORT.best("f1", method="hall") -> method; .* as in joint_report\(.*, method='hall'\)
 REPORT.ranks(method="hall") -> ^ranks\(\) has no parameter method; comparisons with
 REPORT.differences("A")
-    -> by name, got 'A' without one; did you mean control=...\?$
-joint_report(Y, {"A": A}, "f1") -> 'f1' without one; did you mean metrics=\.\.\.\?$
-joint_report(Y, {"A": A}, ["f1", "mcc"]) -> one; did you mean metrics=\.\.\.\?$
+    -> by name, got 'A' without a name; did you mean control=...\?$
+joint_report(Y, {"A": A}, "f1") -> 'f1' without a name; did you mean metrics=\.\.\.\?$
+joint_report(Y, {"A": A}, ["f1", "mcc"]) -> name; did you mean metrics=\.\.\.\?$
 F1CI(alpha=0.1) -> ^F1CI accepts .*; pass it as confidence_level=1 - alpha$
 F1CI()(Y, A, alpha=0.1)
     -> ^F1CI has no option alpha; .*; pass it as confidence_level=1 - alpha$

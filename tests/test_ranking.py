@@ -502,7 +502,7 @@ def test_wrong_proportions():
     f1 = F1CI().from_confusion_matrix([[40, 10], [30, 40]])
     with pytest.raises(ValueError, match="first must be a proportion, got f1"):
         two_proportion_test(f1, fine)
-    with pytest.raises(ValueError, match="successes and failures between them"):
+    with pytest.raises(ValueError, match="together have successes and failures"):
         two_proportion_test(accuracy(10, 10), accuracy(20, 20))
     undefined = PrecisionCI().from_confusion_matrix([[40, 0], [30, 0]])
     with pytest.raises(ValueError, match="first must be defined"):
@@ -575,7 +575,7 @@ def test_wrong_sets():
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
         ([report, other], "the same confidence level"),
-        ({1: report, "1": again}, "different names for models, got '1 A' twice"),
+        ({1: report, "1": again}, "distinct model names, got '1 A' twice"),
     ]:
         with pytest.raises(ValueError, match=message):
             combine_independent(wrong)
@@ -586,7 +586,7 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="different test sets"):
         two_proportion_test(first, second)
     recall = joint_report(y, models, metrics=["recall"])["B", "recall"]
-    with pytest.raises(ValueError, match="the same measure, got accuracy and recall"):
+    with pytest.raises(ValueError, match="the same metric, got accuracy and recall"):
         two_proportion_test(first, recall)
 
 

@@ -156,8 +156,13 @@ def test_two_models_that_are_named_as_labels_stay_two():
 @pytest.mark.parametrize(
     ("y_true", "scores", "metric", "remedy"),
     [
-        (ANIMAL, SHUFFLED.rename(columns={"cat": "bird"}), LogLossCI(), "rename them"),
-        (ANIMAL, SHUFFLED[["cat", "dog"]], RocAucCI(), "rename them"),
+        (
+            ANIMAL,
+            SHUFFLED.rename(columns={"cat": "bird"}),
+            LogLossCI(),
+            "rename the columns",
+        ),
+        (ANIMAL, SHUFFLED[["cat", "dog"]], RocAucCI(), "rename the columns"),
         (
             np.where(CODE == 0, "dog", ANIMAL),
             SHUFFLED,
@@ -174,14 +179,14 @@ def test_two_models_that_are_named_as_labels_stay_two():
             TARGETS,
             TARGET_SCORES.rename(columns={"cat": "bird"}),
             AveragePrecisionCI(),
-            "rename them",
+            "rename the columns",
         ),
     ],
 )
 def test_names_that_are_partly_labels_are_an_error(
     frame, y_true, scores, metric, remedy
 ):
-    message = f"^y_score must have columns that are named by all of .*; {remedy}"
+    message = f"^y_score must have all labels, .*, or no label, .*; {remedy}"
     with pytest.raises(ValueError, match=message):
         metric(y_true, frame(scores))
 

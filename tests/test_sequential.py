@@ -368,7 +368,12 @@ ONE = [{"grades": {"new": [1, 0], "old": [1, 1]}}]
         ),
         (
             [{"grades": {"new": [1], "old": [1, 2]}}],
-            *("new >= 0.5", {}, ValueError, "^batch 0: batches must have equally many"),
+            *(
+                "new >= 0.5",
+                {},
+                ValueError,
+                "^batch 0: batches must have columns of equal",
+            ),
         ),
         (
             [ONE[0] | {"proxy": {"new": [1, 0]}}],

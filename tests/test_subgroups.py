@@ -449,7 +449,7 @@ def test_sets_with_subgroups_are_combined():
         ("accuracy", sex, "first y_pred", "second y_pred") for sex in ("f", "m")
     ]
     whole = joint_report(Y, MODELS["A"], metrics="accuracy")
-    with pytest.raises(ValueError, match="reports must all have the same labels"):
+    with pytest.raises(ValueError, match="reports must all have the same kinds"):
         combine_independent({"first": first, "whole": whole})
 
 

@@ -121,7 +121,7 @@ class SequentialReport(RequirementReport):
             Command or lines of code with which the report was made. The page shows this
             text unchanged.
         sections : mapping of str to report, optional
-            Additional reports by heading; see :meth:`Report.to_html`.
+            Additional reports by heading; see :meth:`skci.reports.JointReport.to_html`.
 
         Returns
         -------
