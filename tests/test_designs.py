@@ -309,8 +309,8 @@ def test_columns_are_attributes(columns, name, hint):
     design = TwoWay(ITEM, USER)
     design.columns = columns
     message = (
-        "columns of design TwoWay must be a tuple of names of its attributes, got "
-        f"{columns!r} with {name!r}{hint}"
+        "columns of design TwoWay must only name attributes of the design, got "
+        f"{columns!r} with the unknown name {name!r}{hint}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         AccuracyCI()(Y, MODELS["A"], design=design)

@@ -559,7 +559,9 @@ def test_contrasts_whose_terms_cancel(report, scale):
     """Also where rounding leaves something: 0.1 + 0.2 is not 0.3."""
     matrix = scale * np.array([[0.1, -0.1, 0], [0.2, -0.2, 0], [0.3, -0.3, 0]])
     contrasts = report.contrasts([*matrix, [0, scale, -scale]], list("abcd"))
-    with pytest.raises(ValueError, match=r"^matrix must not have a contrast .* got 'e'$"):
+    with pytest.raises(
+        ValueError, match=r"^matrix must not have a contrast .* got 'e'$"
+    ):
         contrasts.contrasts([[0, 0, 0, 1], [1, 1, -1, 0]], ["d", "e"])
     (remaining,) = contrasts.contrasts([[1, 1, -1, 1]], ["e"])._joint.parameters
     assert [str(base) for base in remaining.components] == [

@@ -366,11 +366,11 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
     found = str(caught.value)
     assert found.replace(", the first in row 3", "") == (
         f"{parameter} must have a value in every row of its column {column!r}, got a "
-        f"missing or infinite value in 2 of them{remedies.get(parameter, '')}"
+        f"missing or infinite value in 2 rows{remedies.get(parameter, '')}"
     )
     kind = request.node.callspec.params["make"]
     if parameter == "y_score" and kind in ("pandas", "polars", "Arrow table"):
-        assert "in 2 of them, the first in row 3" in found
+        assert "in 2 rows, the first in row 3" in found
 
 
 @pytest.mark.parametrize("make", ["pandas", "polars, lazy", "DuckDB"], indirect=True)
@@ -378,7 +378,7 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
 def test_values_that_are_not_finite_are_missing(make, value):
     columns = {**COLUMNS, "noise": COLUMNS["noise"].copy()}
     columns["noise"][[2, 5, 7]] = value
-    with pytest.raises(ValueError, match=r"column 'noise', got .* in 3 of them"):
+    with pytest.raises(ValueError, match=r"column 'noise', got .* in 3 rows"):
         report_of("labels", rows="weights that differ", data=make(columns))
 
 

@@ -219,7 +219,7 @@ def test_prevalence_of_one_of_two_labels():
         joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
     with pytest.raises(ValueError, match="numbers, times, items and grades"):
         joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="items and grades have none"):
+    with pytest.raises(ValueError, match="items and grades have no positive"):
         grades_report({"A": 1.0 * Y}, design=Prevalence(0.1))
 
 

@@ -487,7 +487,7 @@ def test_classifiers_rank_by_the_probability_of_label_1():
         report = evaluator.evaluate(X, relevant, query=query)
         assert report["A", "ndcg@3"] == pytest.approx(expected, rel=1e-12)
     with pytest.raises(
-        ValueError, match="scores need an estimator of two classes, one"
+        ValueError, match="scores need an estimator with two classes, incl"
     ):
         evaluator = skci.JointEvaluator({"A": LogisticRegression().fit(X, y)}, "ndcg")
         evaluator.evaluate(X, y, query=query)

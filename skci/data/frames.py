@@ -226,7 +226,7 @@ class Frame:
                 hint = answer_hint(name, numbers) if are_labels else ""
                 raise ValueError(
                     f"{name} must have a value in every row of its column {column!r}, "
-                    f"got a missing or infinite value in {n} of them{first}"
+                    f"got a missing or infinite value in {n} rows{first}"
                     f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
                     f"{missing_hint(name, None)}{hint}"
                 )

@@ -185,7 +185,7 @@ def scores_of(
     is_single = len(labels) == 1
     if is_single and (len(classes_) != 2 or labels[0] not in classes_):
         raise ValueError(
-            f"scores need an estimator of two classes, one of them {labels[0]!r}, got "
+            f"scores need an estimator with two classes, including {labels[0]!r}, got "
             f"classes_ {classes_}"
         )
     if is_single and response.ndim == 1:  # scores of the second class

@@ -101,8 +101,8 @@ class RowOptions:
             if _lacks(self.design, name):
                 class_name = type(self.design).__name__
                 raise ValueError(
-                    f"columns of design {class_name} must be a tuple of names of its "
-                    f"attributes, got {names!r} with {name!r}"
+                    f"columns of design {class_name} must only name attributes of the "
+                    f"design, got {names!r} with the unknown name {name!r}"
                     f"{near_hint(name, dir(self.design))}"
                 )
         return {f"design.{name}": name for name in names}
@@ -430,7 +430,7 @@ class ValidatedRowOptions:
         if not codes.shape[1]:
             raise ValueError(
                 "design=Prevalence needs a positive label; numbers, times, items and "
-                "grades have none"
+                "grades have no positive label"
             )
         if not vocabulary.binary:
             kind = "targets" if vocabulary.multilabel else "labels"

@@ -663,7 +663,7 @@ class Report(TabularReport[MetricEstimate]):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with all estimates to which it applies."""
+        """Pair each requirement with the estimates to which the requirement applies."""
         keys, metrics = self._keys, self.metrics
         for requirement in required:
             if not any(map(requirement.applies_to, keys)):

@@ -290,7 +290,7 @@ class ContrastReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with the difference to which it applies.
+        """Pair each requirement with the difference on which it is evaluated.
 
         A requirement on "B - A" is evaluated on the reversed difference of "A - B".
         """
