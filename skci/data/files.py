@@ -79,9 +79,10 @@ def read_batches(
     Raises
     ------
     ValueError
-        If the file does not have its format, or does not have each column once.
+        If the file does not have the expected format, or a column is missing or occurs
+        twice.
     ImportError
-        If the file requires pyarrow and it is not installed.
+        If the file requires pyarrow, which is not installed.
     """
     ending = Path(path).suffix.lower()
     missing = {""} if only_empty_is_missing else MISSING

@@ -501,7 +501,7 @@ def event_by(y_true: Any, time: float) -> Array:
     Raises
     ------
     ValueError
-        If rows are censored before the time; the error lists them.
+        If rows are censored before the time; the error lists these rows.
 
     Examples
     --------

@@ -604,9 +604,9 @@ class Report(TabularReport[MetricEstimate]):
         Raises
         ------
         KeyError, ValueError
-            If a metric or model is unknown, a requirement does not have this form or
-            has a value outside the range of the metric, or "new >= old - 0.02" is on a
-            metric of which lower is better.
+            If a metric or model is unknown, a requirement has another form, a value is
+            outside the range of the metric, or a worse model meets a comparison such as
+            "wer: new >= old - 0.02".
 
         See Also
         --------

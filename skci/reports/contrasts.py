@@ -113,8 +113,8 @@ class ReportWithContrasts(Report):
         KeyError
             If a combination names models or labels that the report does not have.
         ValueError, TypeError
-            If `matrix` does not have this shape or has a zero row, or `labels` do not
-            match.
+            If `matrix` has another shape or a row of zeros, or if `labels` are not
+            distinct names of its rows.
 
         Examples
         --------
@@ -360,8 +360,8 @@ class ContrastReport(ReportWithContrasts):
         Raises
         ------
         ValueError
-            If a parameter is not as described, or a contrast is undefined, has no
-            variance or is zero.
+            If an option is invalid, or a contrast is undefined, has no variance or is
+            zero.
 
         Notes
         -----

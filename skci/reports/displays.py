@@ -608,8 +608,8 @@ class ConfidenceBandDisplay(Display):
         Raises
         ------
         KeyError, ValueError
-            If the number of axes differs from the number of metrics, or highlighted
-            models are too many or not drawn.
+            If the number of axes differs from the number of metrics, or `highlight`
+            contains more than six models or a model that is not drawn.
         """
         self._name = name or "estimate"
         self.lines_: list[Any] = []

@@ -84,7 +84,7 @@ class Verdict(str):
         possible values satisfy.
     claim : str
         Text with the name of the metric, its interval and the claim. The ``repr`` shows
-        it, so that a failed pytest assertion states it in one line.
+        this text, so that a failed pytest assertion states the claim in one line.
 
     Examples
     --------
@@ -129,8 +129,9 @@ class MetricEstimate(HintedAttributes, float):
         Half the width of the interval, ``(high - low) / 2``; see
         :attr:`JointReport.half_widths`.
     standard_error : float
-        Estimated standard deviation of the sampling distribution, for any level and
-        method: it excludes the blurring of a "blurred" interval.
+        Estimated standard deviation of the sampling distribution. The value does not
+        depend on the confidence level, and excludes the blurring of a "blurred"
+        interval.
     confidence_level : float
         Coverage probability of the interval, between 0 and 1.
     method : str

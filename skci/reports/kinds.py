@@ -674,7 +674,7 @@ class SuiteReport(JointReport):
         Raises
         ------
         KeyError, ValueError
-            If there is no such model, or only one.
+            If `control` is unknown, or there is only one model.
 
         Examples
         --------
