@@ -69,7 +69,7 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
     """Import an optional module, or raise an error with instructions.
 
     The error states that `user` needs the module, and names the `extra` of skci that
-    installs it. `otherwise` describes an alternative that does not need the module.
+    installs the module. `otherwise` describes an alternative without the module.
     """
     try:
         return import_module(name)

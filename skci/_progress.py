@@ -31,7 +31,7 @@ def is_watched() -> bool:
 
 
 def show_line(text: str) -> None:
-    """Overwrite the progress line, if a terminal or a notebook shows it."""
+    """Overwrite the progress line with a text, if a terminal or a notebook shows it."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)
@@ -113,7 +113,7 @@ def progress(
     total: int,
     size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Item]:
-    """Yield items, and count their sizes in a progress line; see `Progress`."""
+    """Yield items, and add the size of each item to a progress line; see `Progress`."""
     with Progress(noun, total) as line:
         for item in items:
             yield item

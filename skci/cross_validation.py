@@ -36,7 +36,7 @@ _TARGETS = ("procedure", "fold-models")
 
 
 class Fits(TypedDict, total=False):
-    """Options for fitting models and for their intervals."""
+    """Options for fitting models and computing intervals."""
 
     cv: Any
     groups: Any
@@ -138,7 +138,7 @@ def cross_validate_report(
         default, fits that take more than 3 seconds show their progress on a terminal or
         in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the splits and the critical value; fixed if None.
+        Seed of the splits and the critical value. None means a fixed seed.
     return_estimator : bool, default=False
         Whether the report keeps the fitted estimators.
 
@@ -273,7 +273,8 @@ def learning_curve_report(
         and partitions. At each size, a model is fitted as often as by
         :func:`cross_validate_report`.
     random_state : int, Generator, RandomState or None
-        Seed of the splits, the training rows and the critical value; fixed if None.
+        Seed of the splits, the training rows and the critical value. None means a fixed
+        seed.
 
     Returns
     -------

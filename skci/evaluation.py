@@ -154,7 +154,7 @@ def joint_report(
         recall, F1 and Matthews' correlation, averaged over classes if there are more
         than two. Scores add the areas under the curves, and probabilities also add the
         log loss and the Brier score. For numbers, the metrics are R2, the root mean
-        squared error and the mean absolute error.
+        squared error and the mean absolute error. Texts have no default.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
@@ -184,8 +184,8 @@ def joint_report(
         cover the mean performance of the models fitted in the folds. For the
         performance of the training procedure, see :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights of the rows; only their ratios matter. For frequencies, use
-        `counts` of :func:`joint_report`.
+        Sampling weights of the rows; only ratios of weights matter. For frequencies,
+        use `counts` of :func:`joint_report`.
     counts : array-like of shape (n_samples,), optional
         Frequencies of the rows, as whole numbers. The report equals the report on rows
         repeated that many times.
@@ -204,7 +204,8 @@ def joint_report(
         rows was drawn from each site, and ``Prevalence(0.05)`` for a test set enriched
         with positives.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+        Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
+        seed.
 
     Returns
     -------

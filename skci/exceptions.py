@@ -41,8 +41,8 @@ class DegenerateVarianceWarning(UserWarning):
 class IncompleteLogWarning(UserWarning):
     """A log contains fewer samples than it should, according to the log itself.
 
-    Estimates come from the samples in the log, which may differ systematically from the
-    missing samples.
+    Estimates use only the samples in the log. These samples may differ systematically
+    from the missing samples.
     """
 
 

@@ -52,7 +52,7 @@ from skci.measures.functional import exp_ratio
 from skci.measures.traits import IDENTITY, LOG, MeasureProperties
 from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.metric_set import methods_by_metric
-from skci.metrics.proxies import estimate_judged_grades
+from skci.metrics.proxies import SEVERAL_JUDGES_HINT, estimate_judged_grades
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_report
 
@@ -104,13 +104,15 @@ def grades_report(
         as a data frame with one column per model. Pass several scorers of a model as a
         mapping from scorer names to arrays, or as a data frame with one column per
         scorer. With `data`, pass the name of the grade column, a list of one column per
-        scorer, or a mapping from scorer names to columns. NaN means a missing sample.
-        The Notes describe the order of items.
+        scorer, or a mapping from scorer names to columns. NaN means that a sample has
+        no grade; `missing_grades` describes such samples. The Notes describe
+        the order of items.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
-        Grades that a judge gave to all items, in the form of `grades`. `grades` may
-        then be NaN for items that no person graded. The items graded by people must be
-        a random sample of all items or, with `tasks` or strata, of the items of each
-        task or stratum. Models may have different samples. See Notes.
+        Grades that a judge gave to all items, or means of such grades over several
+        judges, in the form of `grades`. `grades` may then be NaN for items that no
+        person graded. The items graded by people must be a random sample of all items
+        or, with `tasks` or strata, of the items of each task or stratum. Models may
+        have different samples. See Notes.
     data : data frame or mapping of str to array-like, optional
         Table with one row per sample: a mapping, or a data frame of any library that
         narwhals supports. Other parameters are then names of columns. `groups`,
@@ -147,19 +149,21 @@ def grades_report(
         Clusters of dependent items, such as the questions about one passage. The
         variance is then estimated between clusters.
     sample_weight : array-like of shape (n_items,), optional
-        Weights of the items; only their ratios matter.
+        Weights of the items; only ratios of weights matter.
     by : array-like of shape (n_items,), mapping or data frame, optional
         A column of subgroups, or several columns by name, as in :func:`joint_report`.
     missing : {"error", "group"}, default="error"
         How to treat items without a subgroup: "error" raises an error, and "group"
         reports these items as the subgroup "missing".
     missing_grades : {"error", "drop", "pairwise"} or float, default="error"
-        How to treat items without a grade for some model, scorer or run: "error" raises
-        an error. "drop" keeps only items without missing grades. "pairwise" averages
-        each model over its graded items, and compares two models on the items graded
-        for both models; this is unbiased if grades are missing at random. A number
-        replaces missing grades, for example 0 if a missing answer counts as wrong. The
-        header of the report states the treatment and the number of missing grades.
+        How to treat samples with the grade NaN, and items without a grade for some
+        model, scorer or run: "error" raises an error. "drop" keeps the items that have
+        a grade for every model, scorer and run. "pairwise" averages each model over its
+        graded items, and compares two models on the items graded for both models. Both
+        options average the graded samples of an item; this is unbiased if grades are
+        missing at random. A number replaces each missing grade, for example 0 if a
+        missing answer counts as wrong. The header of the report states the
+        treatment and the number of missing grades.
     design : design, optional
         Sampling design of the items, if `groups` and weights do not describe the
         design: one of :mod:`skci.designs`, such as ``Strata(topic)`` if a fixed number
@@ -180,7 +184,8 @@ def grades_report(
         "hall" without `bounds`. With runs, defaults to "logit" for grades between 0 and
         1, and to "hall" for other grades.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+        Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
+        seed.
 
     Returns
     -------
@@ -296,7 +301,11 @@ def grades_report(
         scorers = [scorer for scorer in scorers if scorer not in sizes]
     metrics = _metrics(scorers, bounds, higher_is_better, method, over_runs, functions)
     if proxy is not None:
-        judge, runs_of_judge = read(proxy)
+        try:
+            judge, runs_of_judge = read(proxy)
+        except (TypeError, ValueError) as error:
+            message = str(error).replace("grades", "proxy", 1)
+            raise type(error)(f"{message}{SEVERAL_JUDGES_HINT}") from error
         remedy = "runs; average the grades of each item over runs, or report on one run"
         check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
@@ -587,7 +596,8 @@ def _references(
 ) -> dict[ParameterLabels, TableParameter]:
     """Return the parameters with which subgroups are compared.
 
-    They are computed from all items, or from the items outside the subgroup.
+    These parameters are computed from all items, or from the items outside the
+    subgroup.
     """
     return bind_references(sample, to, lambda part: bind([part]))
 
@@ -627,14 +637,15 @@ def suite_report(
     metrics : str or sequence of str, default=("iqm", "mean", "optimality_gap")
         Aggregates over tasks and runs. "iqm" is the interquartile mean: the mean of the
         middle half of all scores. "mean" is the mean over tasks of the mean score of
-        each task. "optimality_gap" is the mean shortfall of scores below `target`;
-        scores above `target` have no shortfall.
+        each task. "optimality_gap" is the mean shortfall of scores from `target`;
+        scores above `target` have a shortfall of zero.
     target : float, default=1.0
         Score at which the optimality gap becomes zero, such as the score of humans.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+        Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
+        seed.
 
     Returns
     -------

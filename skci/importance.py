@@ -78,8 +78,8 @@ def importance_report(
         0 prints nothing. By default, predictions that take more than 3 seconds show
         their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
-        Seed of the permutations and the quasi-Monte Carlo points behind the critical
-        value; fixed if None.
+        Seed of the permutations and the quasi-Monte Carlo points for the critical
+        value. None means a fixed seed.
 
     Returns
     -------

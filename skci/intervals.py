@@ -93,7 +93,7 @@ def joint_intervals(
         symmetric on the logit scale and require `bounds` (0, 1). The "logit" interval
         of an estimate of 0 or 1 is [0, 1].
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value; see
+        Seed of the quasi-random points for the critical value; see
         :func:`.critical_value`.
 
     Returns

@@ -101,7 +101,7 @@ def label_next(
         Probability with which each label has been requested so far, such as
         ``label_probability`` of the previous plan; defaults to equal probabilities.
     sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights of the rows; only their ratios matter.
+        Sampling weights of the rows; only ratios of weights matter.
     groups : array-like of shape (n_samples,), optional
         Clusters of rows that may be dependent. Labels are still requested for single
         rows.

@@ -95,7 +95,7 @@ def _at(metric: str, share: float, width: float, shares: Array, values: Array) -
     """Differentiate a metric at a share by the values and shares of curve points.
 
     The slope of the curve is estimated over `width` on both sides of `share`, because
-    two neighbouring points are too close to determine it.
+    two neighbouring points are too close to determine the slope.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)

@@ -86,14 +86,15 @@ def votes_report(
         Clusters of votes that may be dependent, such as votes by one voter or on one
         prompt.
     sample_weight : array-like of shape (n_votes,), optional
-        Weights of the votes; only their ratios matter.
+        Weights of the votes; only ratios of weights matter.
     scale : {"logit", "elo"}, default="logit"
         Scale of the strengths: log-odds, or Elo points with a mean of 1000. A
         difference of 400 Elo points means odds of ten to one.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+        Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
+        seed.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def votes_report(
     parameters = _parameters(votes, models, names, index, scale)
     row_estimates = RowEstimates(tuple(parameters), sample.rows, sample.design)
     estimates = ManyContrasts.from_estimates(row_estimates).with_minimum_df
-    return VotesReport(JointEstimate(estimates, **settings))
+    return VotesReport(JointEstimate(estimates, **settings), _in_elo=scale == "elo")
 
 
 def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
@@ -183,7 +184,8 @@ def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
         if str(outcome) not in _OUTCOMES:
             raise ValueError(
                 f"outcome must be one of {list(_OUTCOMES)}, got {outcome!r} in row "
-                f"{row}"
+                f"{row}; replace names of winners, or scores such as 1, 0 and 0.5, by "
+                "'first', 'second' and 'tie'"
             )
         result.append(_OUTCOMES[str(outcome)])
     covariates, extra = columns["covariates"], {}

@@ -1147,6 +1147,7 @@ def test_tables_fit_the_terminal(width, predictions, terminal, run):
     assert (names[0] in table) == (width >= 72)
     assert " ".join(others[-1].split()) == " ".join(report.differences().findings())
     assert run(*start)[1] == f"{report}\n"
+    assert f"{names[1]} - {names[0]}" in run(*start, *more)[1]  # 53 characters
 
 
 def test_wide_tables_on_a_narrow_terminal(predictions, terminal, run, tmp_path):

@@ -15,6 +15,7 @@ GRADES = {"A": RNG.beta(4, 1, (60, 4)), "B": RNG.beta(3, 1, (60, 4))}
 PASSAGES = np.repeat(np.arange(12), 5)
 few_items = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 sampled = partial(grades_report, samples="independent")
+unequal = partial(sampled, missing_grades="drop")  # unequal numbers of samples
 
 
 def means_of(scores):
@@ -62,11 +63,23 @@ def test_weights_and_subgroups():
     assert len(report.gaps()) == 2
 
 
-def test_missing_samples_are_left_out():
+def test_missing_samples_are_counted_or_left_out():
     scores = {model: values.copy() for model, values in GRADES.items()}
     scores["A"][3, 1:] = np.nan
+    n_samples = scores["A"].shape[1]
+    n_missing = n_samples - 1
+    message = rf"{n_missing} of {60 * n_samples} samples of 'A' \(1 of 60 items have "
+    with pytest.raises(ValueError, match=message):
+        sampled(scores)
     expected = {**means_of(GRADES), "A": np.nanmean(scores["A"], axis=1)}
-    same_intervals(sampled(scores), grades_report(expected))
+    for option in ("drop", "pairwise"):
+        found = sampled(scores, missing_grades=option)
+        assert f", {n_missing} samples without a grade left out" in str(found)
+        same_intervals(found, grades_report(expected))
+    expected["A"] = np.nan_to_num(scores["A"]).mean(axis=1)
+    found = sampled(scores, missing_grades=0)
+    assert f"{n_missing} missing grades counted as 0" in str(found)
+    same_intervals(found, grades_report(expected))
 
 
 @few_items
@@ -341,7 +354,7 @@ def test_a_row_for_each_sample(library):
     columns = {"passage": np.arange(60) // 2, "w": 1.0 + np.arange(60) % 3}
     columns["early"] = np.arange(60) < 30
     drawn = {"groups": columns["passage"], "sample_weight": columns["w"]}
-    expected = sampled(scores, by=pd.DataFrame(columns)[["early"]], **drawn)
+    expected = unequal(scores, by=pd.DataFrame(columns)[["early"]], **drawn)
     frame = long_form(scores, **columns)
     frame = frame.reset_index(drop=True)
     if library != "pandas":
@@ -349,7 +362,8 @@ def test_a_row_for_each_sample(library):
         frame = polars.DataFrame({name: frame[name].tolist() for name in frame})
         frame = frame.lazy() if library == "lazy" else frame
     named = {"groups": "passage", "sample_weight": "w", "by": "early"}
-    same_intervals(grades_report("score", data=frame, **LONG, **named), expected)
+    named |= LONG | {"missing_grades": "drop"}
+    same_intervals(grades_report("score", data=frame, **named), expected)
 
 
 def test_rows_that_are_not_there_are_missing_items():
@@ -358,6 +372,9 @@ def test_rows_that_are_not_there_are_missing_items():
     without = frame[(frame["model"] != "B") | (frame["item"] >= 4)]
     found = grades_report("score", data=without, missing_grades="drop", **LONG)
     same_intervals(found, sampled({k: v[4:] for k, v in GRADES.items()}))
+    fewer = {**GRADES, "A": np.where(np.arange(4) > 2, np.nan, GRADES["A"])}
+    found = grades_report("score", data=long_form(fewer).dropna(), **LONG)
+    same_intervals(found, unequal(fewer))
     found = grades_report("score", data=frame[frame["model"] == "A"], item="item")
     same_intervals(found, sampled(GRADES["A"]))
 
@@ -409,7 +426,7 @@ def test_variance_components_at_unequal_numbers_of_samples_are_unbiased():
     rng = np.random.default_rng(6)
     lacks = np.arange(4) >= 1 + np.arange(60)[:, np.newaxis] % 4
     drawn = (np.where(lacks, np.nan, two_levels(60, 4, rng)) for _ in range(150))
-    found = [sampled(each).variance_components["grades", "mean"] for each in drawn]
+    found = [unequal(each).variance_components["grades", "mean"] for each in drawn]
     between, within = np.mean(found, axis=0)
     assert between == pytest.approx(4, abs=0.4)
     assert within == pytest.approx(9, abs=0.4)
@@ -443,7 +460,7 @@ def adaptive(rng):
 def test_items_that_vary_most_may_have_most_samples():
     """Pooled over samples the variance within items would be 13; mean of 200 pilots."""
     rng = np.random.default_rng(10)
-    reports = [sampled(adaptive(rng)) for _ in range(200)]
+    reports = [unequal(adaptive(rng)) for _ in range(200)]
     found = [report.variance_components["grades", "mean"] for report in reports]
     between, within = np.mean(found, axis=0)
     assert within == pytest.approx(16 / 3 + 2 / 3, rel=0.03)
@@ -454,7 +471,7 @@ def test_plan_of_items_of_unequal_variance_and_weight():
     """The variance of the mean of new samples, by that of each item."""
     scores = adaptive(np.random.default_rng(11))
     weights = 1.0 + np.arange(60) % 2
-    report = sampled(scores, sample_weight=weights)
+    report = unequal(scores, sample_weight=weights)
     share = weights / weights.sum()
     variances = np.nanvar(scores, axis=1, ddof=1)
     taken = (~np.isnan(scores)).sum(axis=1)

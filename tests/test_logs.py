@@ -260,6 +260,25 @@ def test_scorers_are_of_all_tasks(capsys):
     assert error.count("\n") == 1
 
 
+def test_a_metric_names_all_of_its_scorers():
+    named = LM_EVAL.select(tasks="sums", scorers="exact_match").scorers
+    assert named == ["exact_match/strict", "exact_match/flexible"]
+    assert LM_EVAL.select(scorers=["acc"], tasks="capitals").scorers == ["acc"]
+
+
+def test_models_of_two_harnesses_need_equal_scorers():
+    sums = LM_EVAL.select(tasks="sums", scorers="exact_match/strict")
+    other = sums["model"] == "large"
+    scorer = np.where(other, "match", sums["scorer"])
+    mixed = logs.LogRows({**sums, "scorer": scorer})
+    message = "models, got ['match'] for 'large' and ['exact_match/strict'] for 'small'"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        mixed.report(missing_grades=0)
+    renamed = np.where(other, "exact_match/strict", scorer)
+    report = logs.LogRows({**mixed, "scorer": renamed}).report()
+    assert_allclose(report.estimates, sums.report().estimates)
+
+
 def uneven_logs(folder):
     """Logs of a model that answered three tasks, and of one that answered the first."""
     tasks = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
@@ -589,6 +608,29 @@ def test_json_that_is_nested_too_deeply(name, content, place, deep, tmp_path, ca
     output, errors = capsys.readouterr()
     assert not output and errors.count("\n") == 1
     assert errors.startswith("skci grades: error: ") and problem in errors
+
+
+def test_epochs_that_failed_have_no_grade(tmp_path):
+    """Four of five epochs of six items failed."""
+    log = json.loads(HISTORY[0].read_text())
+    log["results"]["scores"] = []
+    failed = {"scores": None, "error": {"message": "timeout"}}
+    log["samples"] = [
+        sample | {"epoch": epoch} | (failed if k < 6 and epoch > 1 else {})
+        for epoch in range(1, 6)
+        for k, sample in enumerate(log["samples"])
+    ]
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    rows = logs.read(tmp_path).select(scorers="match")
+    with pytest.raises(
+        ValueError,
+        match=r"no grade for 24 of 45 samples of '.*' by 'match' \(6 of 9 items have ",
+    ):
+        rows.report()
+    first = rows["grade"][rows["run"] == "1"]
+    as_wrong = first * np.where(np.arange(9) < 6, 0.2, 1)
+    assert_allclose(rows.report(missing_grades=0).estimates, as_wrong.mean())
+    assert_allclose(rows.report(missing_grades="drop").estimates, first.mean())
 
 
 def test_samples_that_failed_have_no_grade(tmp_path):

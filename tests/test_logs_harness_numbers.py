@@ -273,7 +273,8 @@ def test_a_number_of_the_results_that_is_no_mean_is_refused(tmp_path):
     printed = {"middle,none": 2.0, "average,none": 3.0, "pass_rate,none": 1 / 3}
     results(tmp_path, results={"t": printed | {"middle_stderr,none": "N/A"}})
     rows = logs.read(tmp_path)
-    message = r"'middle' of task 't': the harness prints 2, and a mean .* is 3; select"
+    place = "in .*samples_t.*.jsonl the harness prints 2 for '.*'"
+    message = f"'middle' of task 't': {place}, and a mean .* is 3; select"
     with pytest.raises(ValueError, match=message):
         rows.report()
     assert rows.select(scorers=["average", "pass_rate"]).report().metrics
@@ -368,8 +369,8 @@ def test_a_number_of_inspect_ai_that_is_no_mean(metrics, printed, ending, tmp_pa
         assert {*rows.report().metrics} == {"match", "judge"}
         return
     message = (
-        rf"'match' of task 'history': the harness prints .*{printed}.*a mean over "
-        r"samples is 0.444444; select scorers=\['judge'\]"
+        rf"'match' of task 'history': in .*log.* the harness prints .*{printed}.* for "
+        r"'.*', and a mean over samples is 0.444444; select scorers=\['judge'\]"
     )
     with pytest.raises(ValueError, match=message):
         rows.report()

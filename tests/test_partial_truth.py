@@ -848,6 +848,24 @@ def test_grades_of_subgroups_are_those_of_their_items(grades):
             )
 
 
+HINT = ".*; average several judges, as in proxy={model: mean of judges}"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [
+        (lambda a: {"one": a, "two": a}, "proxy must have the same models" + HINT),
+        (lambda a: {"A": {"one": a, "two": a}}, "proxy must have the same" + HINT),
+        (lambda a: {"A": np.transpose([a, a])}, r"proxy\['A'\] must have one" + HINT),
+        (lambda a: {"A": a + 1}, "proxy must hold numbers from 0 to 1, got 1"),
+    ],
+)
+def test_errors_name_the_proxy_and_the_mean_of_judges(proxy, message, grades):
+    _, few, judge = grades
+    with pytest.raises(ValueError, match=f"^{message}"):
+        grades_report({"A": few["A"]}, proxy=proxy(judge["A"]), bounds=(0, 1))
+
+
 def test_grades_of_a_frame_have_a_judge(grades):
     _, few, judge = grades
     names = list(few)

@@ -250,7 +250,7 @@ def test_splits_of_a_search_are_not_taken_by_variances_that_make_their_own():
 
 def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     once = GridSearchCV(BAYES, SMOOTHING, cv=CV.split(X)).fit(X, Y)
-    with pytest.raises(ValueError, match="cv must be given, since the search has"):
+    with pytest.raises(ValueError, match="cv must be given, since the search used"):
         search_report(once, X, Y, metrics="accuracy")
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
     report = search_report(ordered, X, Y, metrics="accuracy")

@@ -109,6 +109,18 @@ def test_metrics_that_cannot_be_chosen():
         joint_report(BINARY, y_score=WORDS)
 
 
+@pytest.mark.parametrize("of_frame", [False, True])
+def test_texts_need_metrics(of_frame):
+    texts = [f"the answer is {k % 150}" for k in range(200)]
+    given = ("y", "A") if of_frame else (texts, texts)
+    data = pd.DataFrame({"y": texts, "A": texts}) if of_frame else None
+    message = r"150 different texts in 200 rows; pass metrics=\['bleu', 'chrf', 'wer'\]"
+    with pytest.raises(ValueError, match=message):
+        joint_report(*given, data=data)
+    classes = [f"class {k % 90}" for k in range(200)]  # no more than half of the rows
+    assert joint_report(classes, classes).metrics == ["accuracy", *MACRO, MCC]
+
+
 def test_missing_labels_have_no_part_in_the_choice():
     some = np.where(np.arange(N) % 3, BINARY.astype(object), None)
     found = joint_report(some, {"A": BINARY}, proxy=BINARY)

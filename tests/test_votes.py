@@ -121,6 +121,8 @@ def test_ranks_letters_and_the_scale_of_elo():
     report = votes_report(first, second, outcome)
     elo = pickle.loads(pickle.dumps(votes_report(first, second, outcome, scale="elo")))
     factor = 400 / np.log(10)
+    units = ", strengths in Elo points, other effects as logarithms"
+    assert units in str(elo.individual()) and "Elo" not in str(report)
     assert_allclose(elo.estimates[:4], 1000 + factor * report.estimates[:4])
     for name, (a, b) in enumerate(zip(report, elo, strict=True)):
         ratio = elo[b].standard_error / report[a].standard_error
@@ -207,6 +209,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
     [
         ((["a", "a"], ["b", "a"], ["first"] * 2), {}, "differ, got a twice in row 1"),
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
+        ((["a"], ["b"], [1]), {}, "got 1 in row 0; replace .* by 'first', 'second' an"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),
         ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b, so that"),
         ((*PAIR, ["first", "second"] * 30), {"position": True}, "be distinguished"),
@@ -318,6 +321,8 @@ def test_outcomes_may_be_those_of_an_arena():
     for tie in ("tie (bothbad)", "both_bad", "tie"):
         other = votes_report(first, second, [names.get(x, tie) for x in outcome])
         assert str(other) == str(report)
+    with pytest.raises(KeyError, match="did you mean 'a - b strength'"):
+        report.requirements("a >= b - 0.1")
     assert [*report.best()] == ["strength"]
     assert {metric for _, metric in report.ranks()} == {"strength"}
 

@@ -79,7 +79,7 @@ class Output(NamedTuple):
         """Return tables, requirements and findings as text."""
         gates = [gate._grid() for gate in self.gates.values()]
         tables = [*self._tables(bold=False), *gates]
-        texts = [table.to_text(self.width) for table in tables]
+        texts = [table.to_text(self.width, longest=self.width) for table in tables]
         for findings in self._findings():
             texts.append("\n".join(wrap(finding, self.width) for finding in findings))
         return "\n\n".join(texts)

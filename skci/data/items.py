@@ -19,6 +19,7 @@ from skci._validation import (
     check_distinct,
     check_number,
     column_names,
+    first_names,
     int_if_integral,
     join_names,
     named_columns,
@@ -36,6 +37,7 @@ exp of the ratio."""
 _SIZES = "\0sizes of "
 _GRADES = "grades"
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
+_MAX_NAMED = 6  # models in a message
 MISSING = ["error", "drop", "pairwise"]
 """Options for items that lack a grade of some model."""
 
@@ -265,7 +267,9 @@ class GradedSamples:
         """Model and scorer of each column of grades."""
         return [*product(self.models, self.scorers)]
 
-    def check_range(self, bounds: Sequence[tuple[float, float]]) -> None:
+    def check_range(
+        self, bounds: Sequence[tuple[float, float]], parameter: str = _GRADES
+    ) -> None:
         """Check that grades are within the bounds of their scorer."""
         # The squares of differences between grades must not exceed the range of floats.
         low, high = np.clip(bounds, -LARGEST, LARGEST).T
@@ -275,7 +279,7 @@ class GradedSamples:
             k = outside.argmax()
             limits = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
             raise ValueError(
-                f"{_GRADES} must hold numbers from {limits}, got {self.grades[k]:g} "
+                f"{parameter} must hold numbers from {limits}, got {self.grades[k]:g} "
                 f"for {_title(*self._columns[self.column[k]])}"
             )
 
@@ -295,15 +299,21 @@ class GradedSamples:
                     "missing_grades must be within the bounds of grades, "
                     f"{low:g} to {high:g}, got {missing_grades}"
                 )
-        means, n_samples, squares = self._moments
+        is_lost, graded = np.isnan(self.grades), self
+        if not np.isnan(value):
+            graded = replace(self, grades=np.where(is_lost, value, self.grades))
+        means, n_samples, squares = graded._moments
         rows, missing, is_missing = self.rows, "", n_samples == 0
-        if is_missing.any():
-            selected, missing = self._without_missing(~is_missing, missing_grades)
+        if n_missing := is_lost.sum() + is_missing.sum():
             means[is_missing] = value
-            if not np.isnan(value):
+            if isinstance(missing_grades, str):
+                selected, missing = self._without_missing(~is_missing, missing_grades)
+                if not selected.all():
+                    rows = replace(rows, counts=selected.astype(np.int64))
+            else:
+                counted = f"missing grades counted as {missing_grades}"
+                missing = f"{self.n_items} items, {n_missing} {counted}"
                 n_samples[is_missing] = 1
-            if not selected.all():
-                rows = replace(rows, counts=selected.astype(np.int64))
         checked = rows.read(self.n_items, _GRADES, self.alignment.check)
         selected_means = means[:, checked.kept]
         by_model = selected_means.reshape(len(self.models), len(self.scorers), -1)
@@ -318,25 +328,21 @@ class GradedSamples:
         )
 
     def _without_missing(
-        self, has_grade: Array, missing_grades: str | float
+        self, has_grade: Array, missing_grades: str
     ) -> tuple[Array, str]:
         """Return a mask of the items to keep, and a description of missing grades."""
         columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
+        is_lost = np.isnan(self.grades) & np.array(columns)[self.column]
+        is_lost &= has_grade[self.column, self.item]  # the item has other samples
         has_grade = has_grade[columns]
         n_missing, n = (~has_grade).sum(), self.n_items
         everywhere: Array = has_grade.min(axis=0)
         selected = has_grade.max(axis=0) if missing_grades == "pairwise" else everywhere
-        if not n_missing or not isinstance(missing_grades, str):
-            description = (
-                f"{n} items, {n_missing} missing grades counted as {missing_grades}"
-            )
-            return np.ones(n, dtype=bool), description * bool(n_missing)
-        if missing_grades == "error":
+        if missing_grades == "error" and n_missing:
             grade_columns = compress(self._columns, columns)
             pairs = zip(grade_columns, (~has_grade).sum(axis=1), strict=True)
-            lacking = join_names(
-                [f"{_title(*column)} ({n})" for column, n in pairs if n]
-            )
+            named = [f"{_title(*column)} ({n})" for column, n in pairs if n]
+            lacking = join_names(first_names(named, _MAX_NAMED))
             raise ValueError(
                 f"{_GRADES} must cover all items, got no grades of some items for "
                 f"{lacking}; set missing_grades='drop' to compare all models on the "
@@ -344,15 +350,32 @@ class GradedSamples:
                 "compare two models on the items graded for both, or a number, such as "
                 "0, that replaces missing grades"
             )
+        if missing_grades == "error":
+            n_samples = np.bincount(self.column)
+            named = [
+                f"{n} of {n_samples[k]} samples of {_title(*self._columns[k])}"
+                for k, n in enumerate(np.bincount(self.column[is_lost]))
+                if n
+            ]
+            lacking = join_names(first_names(named, _MAX_NAMED))
+            n_items = len(np.unique(self.item[is_lost]))
+            raise ValueError(
+                f"{_GRADES} must cover all samples, got no grade for {lacking} "
+                f"({n_items} of {n} items have other samples); set missing_grades=0 to "
+                "count them as wrong, or 'drop' to average the other samples of an item"
+            )
         if not selected.any():
             raise ValueError(
                 f"{_GRADES} must have an item graded for all models, got none"
             )
+        n_lost = (is_lost & selected[self.item]).sum()
+        others = f", {n_lost} samples without a grade left out" if n_lost else ""
         if missing_grades == "drop":
-            return selected, f"{selected.sum()} of {n} items, graded for all models"
+            kept = f"{selected.sum()} of {n} items, graded for all models"
+            return selected, kept + others
         return selected, (
             f"{selected.sum()} items, {n_missing - (~selected).sum() * len(has_grade)} "
-            "grades missing, pairs compared on items graded for both"
+            f"grades missing, pairs compared on items graded for both{others}"
         )
 
     @property

@@ -377,8 +377,10 @@ class _Collector:
                     number = float(np.exp(number))
                 if not any(is_number(x) and _is_close(x, number) for x in values):
                     kind = _KINDS[self._functions[key]]
+                    model = self._columns["model"][start]
                     refused = (
-                        f"the harness prints {printed}, and {kind} is {number:.6g}"
+                        f"in {file.path} the harness prints {printed} for {model!r}, "
+                        f"and {kind} is {number:.6g}"
                     )
             if refused:
                 self._refused.setdefault(key, refused)

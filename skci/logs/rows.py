@@ -30,7 +30,7 @@ class LogRows(Mapping[str, Array]):
     r"""Grades read from logs, as a mapping of column names to arrays.
 
     Each row is a grade. :func:`skci.logs.read` returns this object, and
-    ``pandas.DataFrame(rows)`` converts it to a data frame.
+    ``pandas.DataFrame(dict(rows))`` converts it to a data frame.
 
     Parameters
     ----------
@@ -119,9 +119,11 @@ class LogRows(Mapping[str, Array]):
         tasks : str or iterable of str, optional
             Names of tasks. Defaults to all tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names of scorers. A mapping of tasks to scorers selects a different scorer
-            for each task, such as exact match in one task and a judge in another task.
-            The selected grades then have a single unnamed scorer.
+            Names of scorers, or a metric, as in "exact_match", for all of its scorers,
+            such as "exact_match/strict" and "exact_match/flexible". A mapping of tasks
+            to scorers selects a different scorer for each task, such as exact match in
+            one task and a judge in another task. The selected grades then have a single
+            unnamed scorer.
 
         Returns
         -------
@@ -140,6 +142,8 @@ class LogRows(Mapping[str, Array]):
         if by_task is not None:
             check_names(by_task, self.tasks, "task")
             scorers = list(by_task.values())
+        elif scorers is not None:
+            scorers = self._matching(scorers)
         options = {"model": models, "task": tasks, "scorer": scorers}
         requested: dict[str, Any] = {
             kind: check_names(names, self._distinct(kind), kind)
@@ -176,6 +180,15 @@ class LogRows(Mapping[str, Array]):
             }
             columns["scorer"] = np.full(selected.sum(), UNNAMED, dtype=object)
         return LogRows(columns, aggregations)
+
+    def _matching(self, names: str | Iterable[str]) -> list[str]:
+        """Replace each metric in a list of scorers by all scorers of the metric."""
+        listed = [names] if isinstance(names, str) else names
+        matching = []
+        for name in listed:
+            of_metric = [x for x in self.scorers if x.startswith(f"{name}/")]
+            matching += [name] if name in self.scorers else of_metric or [name]
+        return matching
 
     def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
         """Return the aggregation of a task and a scorer.
@@ -309,7 +322,7 @@ class LogRows(Mapping[str, Array]):
         }
 
     def _check_scorers(self) -> None:
-        """Check that all tasks have the same scorers."""
+        """Check that all tasks, and all models, have the same scorers."""
         by_task = self._by("task", "scorer")
         if len({frozenset(scorers) for scorers in by_task.values()}) > 1:
             first = {task: scorers[0] for task, scorers in by_task.items()}
@@ -319,6 +332,15 @@ class LogRows(Mapping[str, Array]):
                 f"scorer for each task, as scorers={first} (in a shell --scorer "
                 f"{in_shell}), or some of the tasks"
             )
+        (first_model, expected), *others = self._by("model", "scorer").items()
+        for model, scorers in others:
+            if {*scorers} != {*expected}:
+                raise ValueError(
+                    f"scorers must be equal for all models, got {expected} for "
+                    f"{first_model!r} and {scorers} for {model!r}; select some of the "
+                    "models or scorers, or rename scorers, and items if their names "
+                    "differ too: LogRows({**rows, 'scorer': names, 'item': item_names})"
+                )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
         """Return the names in one column for each name in another column."""

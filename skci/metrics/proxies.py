@@ -267,6 +267,7 @@ def _positive(matrix: Array) -> Array:
     return part
 
 
+SEVERAL_JUDGES_HINT = "; average several judges, as in proxy={model: mean of judges}"
 _FEW = 10  # minimum number of graded items in a stratum
 
 
@@ -288,6 +289,7 @@ def estimate_judged_grades(
         raise ValueError(
             "proxy must have the same models, scorers and number of items as grades, "
             f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like grades"
+            f"{SEVERAL_JUDGES_HINT}"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
@@ -295,8 +297,8 @@ def estimate_judged_grades(
             "proxy must have the same items as grades in the same order, got other "
             "items"
         )
-    for graded in (people, judge):
-        graded.check_range([trait.bounds for trait, _ in metrics.values()])
+    for graded, name in ((people, "grades"), (judge, "proxy")):
+        graded.check_range([trait.bounds for trait, _ in metrics.values()], name)
     columns = [(model, scorer) for model in people.models for scorer in metrics]
     checked = people.rows.read(people.n_items, "grades", people.alignment.check)
     human_grades, judge_grades = (

@@ -14,6 +14,7 @@ from skci.data.frames import Frame
 from skci.data.row_options import RowOptions
 from skci.data.runs import Runs
 
+_MAX_CLASSES = 20  # number of different texts that may be labels of few rows
 _Report = TypeVar("_Report", bound=Callable[..., Any])
 
 
@@ -113,6 +114,13 @@ def usual_metrics(
     if query is not None:
         binary = ["map", "mrr"] * (set(labels) <= {0, 1})
         return UsualMetrics(["ndcg@10", *binary], "rankings")
+    n_texts = sum(isinstance(label, str) for label in labels)
+    if n_texts > max(_MAX_CLASSES, np.size(y_true) / 2):
+        raise ValueError(
+            f"metrics must be given if y_true has texts, got {n_texts} different texts "
+            f"in {np.size(y_true)} rows; pass metrics=['bleu', 'chrf', 'wer'] to "
+            "compare the words, or 'accuracy' if these are labels"
+        )
     target = _type_of(y_true)
     between = len(labels) > 2 and any(
         _type_of(array).startswith("continuous") for array in _arrays(y_pred)

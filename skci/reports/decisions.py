@@ -307,6 +307,8 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
     matches = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
     endings = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
     closest = matches or [metric for metric in endings if not subject.endswith(metric)]
+    if Requirement(subject, "", "", 0.0).pair(names):
+        closest = [f"{subject} {metrics[0]}"]
     hint = f"; did you mean {closest[0]!r}?" if closest and closest != [subject] else ""
     return KeyError(
         f"requirements must name one of the metrics {metrics}, optionally after one of "

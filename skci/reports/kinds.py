@@ -741,3 +741,9 @@ class VotesReport(JointReport):
     A      strength  0.55      [0.32, 0.78]    [0.32, 0.78]
     B      strength  -0.55     [-0.78, -0.32]  [-0.78, -0.32]
     """
+
+    _in_elo: bool = False
+
+    def _title(self) -> str:
+        effects = ", other effects as logarithms" if len(self.metrics) > 1 else ""
+        return super()._title() + f", strengths in Elo points{effects}" * self._in_elo

@@ -295,13 +295,14 @@ class Grid:
             row += f"<{begin}>{escape(cell)}</{end}>"
         return f"<tr>{row}</tr>"
 
-    def to_text(self, width: int | None = None) -> str:
+    def to_text(self, width: int | None = None, longest: int | None = _MAX_NAME) -> str:
         """Return plain text, if possible in lines of at most `width` characters.
 
         In a table that is too wide, individual intervals are omitted and names are
         shortened. If the table is still too wide, it is split into several tables.
+        Without a width, names have at most `longest` characters.
         """
-        title, table = printable(self.title), self._text()
+        title, table = printable(self.title), self._text(longest)
         if width is not None:
             title = wrap(title, width)
             table = table if _fits(table, width) else self._narrow(width)
@@ -329,7 +330,7 @@ class Grid:
         """Return a table with the names and some of the other columns."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
-    def _text(self, longest: int = _MAX_NAME) -> str:
+    def _text(self, longest: int | None) -> str:
         """Return plain text with names shortened to `longest` characters."""
         rows = self.rows(longest)
         widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]

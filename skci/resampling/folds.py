@@ -125,7 +125,8 @@ def fold_models_report(
     pos_label : label, optional
         Positive label of metrics without a `pos_label`, by default 1.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+        Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
+        seed.
 
     Returns
     -------
