@@ -26,16 +26,16 @@ _LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
 
 
 def blocks(number: int, width: int) -> list[slice]:
-    """Divide `number` rows into slices.
+    """Divide the rows of an array into slices that limit the memory.
 
-    Slices are shorter for arrays with more columns (`width`), to limit the memory.
+    An array with `width` columns has fewer rows per slice if `width` is larger.
     """
     starts = range(0, number, max(_ROWS, _BLOCK // width))
     return [*map(slice, starts, [*starts[1:], number])]
 
 
 def is_diagonal(correlation: Array) -> bool:
-    """Whether all coordinates are uncorrelated within rounding error."""
+    """Return whether all correlations are zero within rounding error."""
     size = len(correlation)
     for rows in blocks(size, size):
         if np.abs(np.triu(correlation[rows], rows.start + 1)).max() >= ROUNDING:
@@ -99,7 +99,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
 
 
 def check_correlation(correlation: Any) -> Array:
-    """Checked correlation matrix, with rounding errors of the entries removed."""
+    """Check a correlation matrix, and return it without rounding errors."""
     error_prefix = "correlation must be"
     array: Array = (
         np.asarray(correlation)
@@ -151,7 +151,7 @@ def covariance_factor(covariance: Array) -> Array:
 
 
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
-    """Factor a correlation matrix R into loadings B and noise d, R = B B^T + d I.
+    """Factor a correlation matrix R into loadings B and a noise variance d.
 
     Leading principal components come first, because quasi-random points are most
     uniform in their first coordinates. A large matrix of low rank is factored by a
@@ -179,15 +179,16 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
 
 
 def _has_noise(correlation: Array) -> bool:
-    """Whether all eigenvalues of a correlation matrix exceed `_NOISE`."""
+    """Return whether all eigenvalues of a correlation matrix exceed `_NOISE`."""
     reduced = correlation - _NOISE * np.eye(len(correlation))
     return bool(linalg.lapack.dpotrf(reduced.T, overwrite_a=True)[1] == 0)
 
 
 def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
-    """Return the pivoted Cholesky factor L of a covariance L L^T, shape (K, r).
+    """Return the pivoted Cholesky factor L of a covariance matrix L L^T.
 
-    If the rank r exceeds `max_rank`, the result has shape (K, 0).
+    L has shape (K, r). If the rank r exceeds `max_rank`, an array without columns is
+    returned.
     """
     # The transpose is the same matrix, and has LAPACK's memory order.
     lower, pivots, rank, _ = linalg.lapack.dpstrf(covariance.T, tol=_ZERO, lower=1)
@@ -199,7 +200,7 @@ def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:
 
 
 def principal_axes(products: Array) -> Array:
-    """Eigenvectors with positive eigenvalues, in descending order of eigenvalue."""
+    """Return the eigenvectors with positive eigenvalues, largest eigenvalue first."""
     values, vectors = np.linalg.eigh(products)
     return vectors[:, values > _ZERO][:, ::-1]
 
@@ -207,9 +208,9 @@ def principal_axes(products: Array) -> Array:
 class Loadings:
     """Loadings B of a factor model z = B y, with K coordinates z and r factors y.
 
-    The factors are independent standard normal variables. For many linear combinations
-    of few variables, such as all pairwise differences, the product ``B = C F`` is not
-    computed: vectors are multiplied by F, then by C.
+    The factors are independent standard normal variables. If the coordinates are many
+    linear combinations of few variables, such as all pairwise differences, B is stored
+    as a product C F of two smaller matrices.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ class Loadings:
 
     @property
     def cost(self) -> int:
-        """Number of multiplications to compute B y for one vector y."""
+        """Number of multiplications that one matrix-vector product B y needs."""
         added = 0 if self.combinations is None else self.combinations.nnz
         return int(self.factor.size + added)
 
@@ -242,26 +243,26 @@ class Loadings:
         return int(self.factor.shape[1])
 
     def rows(self, positions: Array) -> Array:
-        """Rows of B with the given indices, shape (n, r)."""
+        """Return the rows of B with the given indices."""
         if self.combinations is None:
             return self.factor[positions]
         return self.combinations[positions] @ self.factor
 
     def take(self, positions: Array) -> Loadings:
-        """Loadings of the selected coordinates, in the order of `positions`."""
+        """Return the loadings of the coordinates at the given positions."""
         if self.combinations is None or len(positions) <= len(self.factor):
             return Loadings(self.rows(positions))
         return Loadings(self.factor, self.combinations[positions])
 
     @cached_property
     def variances(self) -> Array:
-        """Variances of the coordinates, (K,), which are sums of squared loadings."""
+        """Variance of each coordinate: the sum of its squared loadings."""
         if self.combinations is None:
             return np.einsum("kr,kr->k", self.factor, self.factor)
         return variances_of(self.combinations, self.factor @ self.factor.T)
 
     def standardised(self) -> Loadings:
-        """Loadings of the coordinates divided by their standard deviations."""
+        """Return the loadings of coordinates rescaled to variance 1."""
         scales = 1 / np.sqrt(self.variances)
         if self.combinations is None:
             return Loadings(self.factor * scales[:, np.newaxis])
@@ -270,7 +271,7 @@ class Loadings:
         return Loadings(self.factor, scaled)
 
     def principal(self) -> Loadings:
-        """Rotate the factors to principal components, by descending variance."""
+        """Return the loadings on the principal components, by descending variance."""
         if self.combinations is None:
             products = self.factor.T @ self.factor
         else:
@@ -279,10 +280,10 @@ class Loadings:
         return Loadings(self.factor @ principal_axes(products), self.combinations)
 
     def project(self, y: Array) -> Array:
-        """Compute B y for n vectors y, as an array of shape (n, K).
+        """Multiply each row y of an array of shape (n, r) by B.
 
-        Large matrices are multiplied in single precision, which changes quantiles by
-        about 1e-8.
+        The result has shape (n, K). Large matrices are multiplied in single precision,
+        which changes quantiles by about 1e-8.
         """
         factor, combinations = self._projected
         y = y.astype(factor.dtype, copy=False)
@@ -301,7 +302,7 @@ class Loadings:
         return self.factor.astype(np.float32), combinations
 
     def correlations(self) -> tuple[Array, Array]:
-        """Histogram of the correlations of all pairs of coordinates.
+        """Compute a histogram of the correlations of all pairs of coordinates.
 
         Returns grid points, and the number of pairs at each grid point. Each
         correlation is rounded to the nearest grid point.
@@ -321,15 +322,15 @@ class Loadings:
 
 
 def variances_of(combinations: sparse.csr_array, covariance: Array) -> Array:
-    """Variances of linear combinations of coordinates with the given covariance."""
+    """Return the variances of linear combinations of correlated variables."""
     products = combinations.multiply(combinations @ covariance)
     return np.asarray(products.sum(axis=1)).ravel()
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:
-    """Loadings of the differences ``z[first] - z[second]``.
+    """Return the loadings of the differences ``z[first] - z[second]``.
 
-    `factor` contains the loadings of z.
+    The rows of `factor` are the loadings of z.
     """
     size = len(first)
     signs = np.repeat([1.0, -1.0], size)

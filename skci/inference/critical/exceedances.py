@@ -37,7 +37,7 @@ _LENGTHS = 1 << 16  # cells of the table of the length
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
-    """Probability that a standard normal or t vector is longer than `length`."""
+    """Return the probability that a normal or t vector is longer than `length`."""
     if np.isinf(df):
         tail: Array = special.chdtrc(rank, length**2)
     else:
@@ -46,7 +46,7 @@ def radial_sf(length: Array, rank: int, df: float) -> Array:
 
 
 class Table:
-    """Table of a smooth function at equidistant nodes, with linear interpolation."""
+    """Table of a smooth function on a regular grid, with linear interpolation."""
 
     def __init__(
         self, function: Callable[[Array], Array], low: float, high: float, cells: int
@@ -57,7 +57,7 @@ class Table:
         self.steps = np.append(np.diff(self.values), 0)
 
     def first_above(self, value: float) -> float:
-        """Largest node at which an increasing function is at most `value`."""
+        """Return the largest node where an increasing function is at most `value`."""
         node = int(np.searchsorted(self.values, value, side="right"))
         return self.low + (node - 1) / self.scale
 
@@ -72,12 +72,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Proposal distribution of z for importance sampling of large maxima.
+    """Proposal distribution of a vector z, for importance sampling of large maxima.
 
-    The proposal is a mixture of the distributions of z given that coordinate z_j
-    exceeds level q. Levels have equal probabilities; coordinates have the probabilities
-    `shares`, equal by default. If `sides` is 2, the absolute value of z_j exceeds q
-    instead. A level of minus infinity (0 if `sides` is 2) imposes no condition.
+    A draw selects a level q and a coordinate z_j at random. It then draws z from its
+    distribution given that z_j exceeds q, or that the absolute value of z_j exceeds q
+    if `sides` is 2. Levels have equal probabilities. Coordinates have the probabilities
+    `shares`, which are equal by default. A level of minus infinity (0 if `sides` is 2)
+    imposes no condition.
     """
 
     levels: tuple[float, ...]
@@ -98,11 +99,11 @@ class Proposal:
 
     @property
     def floor(self) -> float:
-        """Probability of the levels that impose no condition."""
+        """Probability that a draw has no condition."""
         return float(np.mean([self.tail(level) == 1 for level in self.levels]))
 
     def tail(self, level: float) -> float:
-        """Probability that one coordinate exceeds a level."""
+        """Return the probability that a single coordinate exceeds a level."""
         return float(self.sides * special.ndtr(-level))
 
 
@@ -111,7 +112,8 @@ class _FactorModel:
     """Factor model z = B y + sqrt(d) e with independent standard normal y and e.
 
     For a t distribution with `df` degrees of freedom, z is divided by an independent
-    variable chi / sqrt(df). Subclasses draw y, and integrate over the other variables.
+    variable, the square root of chi-squared / df. Subclasses draw y, and integrate
+    numerically over the noise e or over the length of y.
     """
 
     loadings: Loadings
@@ -134,7 +136,7 @@ class _FactorModel:
         return self._conditionals(np.arange(self.size))
 
     def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Coefficients of the conditional distributions of y given z_j.
+        """Return the coefficients of the conditional distributions of y given z_j.
 
         Let b be row j of B and S_i = b_i^2 + ... + b_r^2 + d. Given z_j, y_1, ...,
         y_{i-1}, we have y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard
@@ -153,7 +155,7 @@ class _FactorModel:
         return pull, carry, deviation
 
     def draw(self, proposal: Proposal, points: Array) -> Array:
-        """Draw vectors y from the proposal distribution."""
+        """Draw vectors y from the proposal distribution, one for each Sobol point."""
         level, j = proposal.coordinates(points[:, 0])
         if self.size * self.rank > _COSTLY:
             pull, carry, deviation = self._conditionals(j)
@@ -169,13 +171,17 @@ class _FactorModel:
         return y
 
     def project(self, y: Array, signed: bool = False) -> Array:
-        """Compute B y; if `sides` is 2, return absolute values unless `signed`."""
+        """Compute B y for each row y of an array.
+
+        For two-sided probabilities (`sides` is 2), the absolute values are returned,
+        unless `signed` is true.
+        """
         x = self.loadings.project(y)
         return np.abs(x, out=x) if self.sides == 2 and not signed else x
 
 
 class RadialSampler(_FactorModel):
-    """Sampler for models without noise (d = 0).
+    """Sampler for factor models z = B y without noise.
 
     The direction of y is drawn, and the length of y is integrated numerically.
     """
@@ -185,7 +191,7 @@ class RadialSampler(_FactorModel):
         return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
-        """Probability that the length of y times a projection s exceeds q."""
+        """Return the probability that s times the length of y exceeds q."""
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = radial_sf(q / np.abs(s), self.rank, df)
         if q < 0:
@@ -193,10 +199,11 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Table from which the density of a direction is computed.
+        """Tabulate the function that determines the density of a direction.
 
         The density, relative to the uniform distribution, is `Proposal.floor` plus the
-        mean of the tabulated function over the projections of the direction.
+        mean of the tabulated function over the projections of the direction on the
+        coordinates.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -211,7 +218,7 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tables of exceedance probabilities at three levels, and of `density`."""
+        """Tabulate the probability to exceed each of three levels, and the density."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -222,7 +229,10 @@ class RadialSampler(_FactorModel):
     def directions(
         self, proposal: Proposal, points: Array, signed: bool = False
     ) -> Array:
-        """Draw n directions, and return their projections on K coordinates, (n, K)."""
+        """Draw n directions, and return their projections on the K coordinates.
+
+        The result has shape (n, K).
+        """
         y = self.draw(proposal, points)
         y /= np.linalg.norm(y, axis=1, keepdims=True)
         return self.project(y, signed)
@@ -230,12 +240,13 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Weighted terms of the estimates, one value for each drawn direction.
+        """Compute the weighted terms of the estimates for sampled directions.
 
-        The means of the first three terms estimate the probability that some coordinate
-        exceeds q, for three levels q. The mean of the fourth term estimates the
-        expected number of pairs of coordinates that both exceed the middle level. If
-        the weights are bounded, they are the fifth term.
+        Each array has one value for each direction. The means of the first three arrays
+        estimate the probability that some coordinate exceeds q, for three levels q. The
+        mean of the fourth array estimates the expected number of pairs of coordinates
+        that both exceed the middle level. If the weights are bounded, they are returned
+        as the fifth array.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
@@ -258,15 +269,15 @@ class RadialSampler(_FactorModel):
 
 
 class DiagonalSampler(_FactorModel):
-    """Sampler for models with noise (d > 0).
+    """Sampler for factor models z = B y + sqrt(d) e with noise e.
 
     The factors y are drawn, and the noise e is integrated numerically.
     """
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tables of exceedance probabilities given x = B y, at three levels q.
+        """Tabulate the probability that x + sqrt(d) e_j exceeds q, for three levels q.
 
-        The tabulated probability is P(x + sqrt(d) e_j exceeds q).
+        The tables are functions of x, a coordinate of B y.
         """
         deviation = np.sqrt(self.noise)
         lowest = (0.0 if self.sides == 2 else q - 9 * deviation for q in levels)
@@ -276,7 +287,7 @@ class DiagonalSampler(_FactorModel):
         ]
 
     def exceed(self, x: Array, q: float) -> Array:
-        """Probability that x + sqrt(d) e_j exceeds q."""
+        """Return the probability that x + sqrt(d) e_j exceeds q."""
         deviation = np.sqrt(self.noise)
         upper: Array = special.ndtr((x - q) / deviation)
         if self.sides == 1:
@@ -287,9 +298,10 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Terms as in `RadialSampler.exceedances`.
+        """Compute the weighted terms of the estimates for sampled factors.
 
-        Given y, the coordinates exceed q independently.
+        The terms are defined as in `RadialSampler.exceedances`. Given the factors y,
+        coordinates are independent.
         """
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
@@ -308,9 +320,10 @@ def batches(
 ) -> Iterator[Array]:
     """Yield batches of scrambled Sobol points.
 
-    A point has two uniform coordinates and `rank` standard normal coordinates. The
-    points have indices from `start` to `stop` in each scramble. Batches are smaller for
-    arrays with more columns (`width`).
+    A point has two uniform coordinates and `rank` standard normal coordinates. Each of
+    the `seeds` gives one scramble, that is, one randomisation of the Sobol sequence,
+    from which the points `start` to `stop` are used. Batches have fewer points if later
+    arrays have more columns (`width`).
     """
     number, dimension = stop - start, rank + 2
     if number * dimension > _CACHED:
@@ -322,7 +335,7 @@ def batches(
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Return the points of one scramble from the cache."""
+    """Return the Sobol points of one scramble from the cache."""
     if stop < _FIRST and _FIRST * dimension <= _CACHED:
         # Scrambling costs more than generating further points.
         return _cached_points(dimension, 0, _FIRST, seed)[start:stop]
@@ -339,7 +352,7 @@ def _cached_points(dimension: int, start: int, stop: int, seed: int) -> Array:
 def _drawn(
     dimension: int, start: int, batches: Sequence[slice], seed: int
 ) -> Iterator[Array]:
-    """Generate the points of one scramble in batches, beginning at index `start`."""
+    """Generate the Sobol points of one scramble in batches, from index `start`."""
     rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
     engine = qmc.Sobol(min(dimension, _SOBOL), **rng)
     if start:
@@ -357,7 +370,7 @@ def _drawn(
 
 
 class SampledTail:
-    r"""Estimate of P(max > x) for any x, from an importance sample of directions.
+    r"""Estimator of P(max > x) for any x, from an importance sample of directions.
 
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
@@ -385,7 +398,7 @@ class SampledTail:
         self._projections = np.bincount(bins, weights * largest) / self._weights
 
     def sf(self, x: Array) -> Array:
-        """Estimate P(max > x) for M values of x, shape (M,)."""
+        """Estimate the probability that the maximum exceeds each value of x."""
         rows = blocks(len(x), len(self._weights))
         return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
 
@@ -404,13 +417,13 @@ class SampledTail:
 def nested_tail(
     model: RadialSampler, statistics: Array, seeds: list[int], directions: bool = False
 ) -> Array:
-    """Two-sided tail probabilities of nested maxima, for step-down tests.
+    """Estimate the tail probabilities of a two-sided step-down test.
 
     For each k = 1, ..., K, the result has the probability that the maximum of the first
     k coordinates exceeds the k-th statistic. The statistics are ascending. With
     `directions`, the maximum is over the first k coordinates in both directions and the
     remaining coordinates in the negative direction. All probabilities are estimated
-    from the same sampled directions. The proposal selects coordinate k with probability
+    from the same sample, in which coordinate k is selected with probability
     proportional to 1/k, or with equal probability if `directions`.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
@@ -452,7 +465,10 @@ def _directions(
     shares: Array | None = None,
     signed: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
-    """Draw directions, and yield their projections and weights 1/g in batches."""
+    """Draw random directions, and yield their projections on the coordinates.
+
+    Each batch also has the importance weights of the directions.
+    """
     size = model.size
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
@@ -472,8 +488,8 @@ def _controlled(
 ) -> Array:
     """Estimate the mean of products w G, with the weights w as control variate.
 
-    The weights have mean 1. Arguments are the sums of w G, w^2 G, w and w^2 over draws,
-    and the number n of draws.
+    The weights have mean 1. The first four arguments are the sums of w G, w^2 G, w and
+    w^2 over n draws.
     """
     mean, weight = first / n, total / n
     variance = squares / n - weight**2

@@ -36,10 +36,11 @@ _REACH = 6.0  # deviations beyond which a normal density is zero
 
 @dataclass(frozen=True)
 class Horizon:
-    """Sample sizes of interim looks, over which intervals cover simultaneously.
+    """Sample sizes at which a growing data set is analysed, called looks.
 
-    A sample size is a number of independent units. If `continuous`, there is a look at
-    every sample size from the first to the last.
+    Intervals cover simultaneously over all looks. A sample size is a number of
+    independent units. If `continuous`, there is a look at every sample size from the
+    first to the last.
     """
 
     looks: tuple[int, ...]
@@ -74,12 +75,12 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Representative times on a logarithmic scale, and the shift of the boundary.
+        """Return representative log sample sizes, and the shift of the boundary.
 
-        The process crosses a boundary at one of these times with about the same
-        probability as it crosses the boundary plus the shift at any look. The shift
-        depends little on the boundary and on the number of parameters. If few looks are
-        planned, the times are the looks, and the shift is zero.
+        Standardised estimates cross a boundary at one of these times with about the
+        same probability as they cross the boundary plus the shift at any look. The
+        shift depends little on the boundary and on the number of parameters. If few
+        looks are planned, the times are the looks, and the shift is zero.
         """
         if not self.continuous:
             return _times_of_looks(np.log(np.array(self.looks)))
@@ -90,10 +91,10 @@ class Horizon:
 
 
 def _times_of_looks(looks: Array) -> tuple[Array, float]:
-    """Representative times of planned looks, and the shift; see `Horizon.times`.
+    """Compute representative times for many planned looks, and the boundary shift.
 
-    The shift is exact for one parameter. Looks at nearly equal sample sizes are treated
-    as continuous looks.
+    The result is as in `Horizon.times`. The shift is exact for one parameter. Looks at
+    nearly equal sample sizes are treated as continuous looks.
     """
     if len(looks) <= _MAX_TIMES:
         return looks, 0.0
@@ -115,7 +116,7 @@ def _times_of_looks(looks: Array) -> tuple[Array, float]:
 
 @allow_underflow
 def exceedance_of_one(times: Array, boundary: float) -> float:
-    r"""Probability that one standardised estimate leaves [-c, c] at some time.
+    r"""Compute the probability that one standardised estimate ever leaves [-c, c].
 
     The recursion
 
@@ -149,10 +150,10 @@ def exceedance_of_one(times: Array, boundary: float) -> float:
 class SequentialMaxDistribution:
     r"""Distribution of the maximum of standardised estimates over interim looks.
 
-    The maximum is computed at a few times. With time steps h, the probability that the
-    process exceeds c at one of these times is about the probability that it exceeds
-    :math:`c + 0.5826 \sqrt h` at any time [1]_. For many planned looks, the shift of c
-    is computed from one parameter. For the parameters see `MaxDistribution`.
+    The maximum is approximated by the maximum at a few representative times. With time
+    steps h, the probability that the process exceeds c at one of these times is about
+    the probability that it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_. For
+    many planned looks, the shift of c is computed from the case of a single parameter.
 
     References
     ----------
@@ -183,16 +184,16 @@ class SequentialMaxDistribution:
         )
 
     def quantile(self, level: float = 0.95) -> CriticalValue:
-        """Value that the maximum exceeds with probability 1 - level.
+        """Return the value that the maximum exceeds with probability 1 - level.
 
-        No warning is issued, because the numerical error is small compared with the
-        error of the approximation by a few times.
+        No warning is issued, because the numerical error is smaller than the error of
+        approximating all looks by a few representative times.
         """
         q = self._distribution.quantile(level)
         return CriticalValue(q + self._shift, q.error)
 
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Probability that the maximum exceeds each value of x."""
+        """Return the probability that the maximum exceeds each value of x."""
         return self._distribution.sf(
             np.asarray(x, dtype=float) - self._shift, level=level
         )
@@ -206,6 +207,6 @@ class SequentialMaxDistribution:
 def maximum_of_one(
     horizon: Horizon, alternative: Alternative, random_state: int | None
 ) -> SequentialMaxDistribution:
-    """Return the distribution for one parameter, from a cache shared by all looks."""
+    """Return the distribution for one parameter, from a cache."""
     options: Any = {"alternative": alternative, "random_state": random_state}
     return SequentialMaxDistribution(np.ones((1, 1)), horizon, **options)

@@ -62,13 +62,14 @@ _NORMAL = 1e6  # degrees of freedom from which a t distribution is treated as no
 
 
 class MaxDistribution:
-    r"""Distribution of :math:`\max_j |z_j|`, or of :math:`\max_j z_j` if one-sided.
+    r"""Distribution of the maximum of correlated normal or t variables z.
 
-    The vector z is normal with mean 0 and correlation R, or multivariate t: a normal
-    vector divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. The correlation may be
-    passed as `Loadings` if there are many coordinates, none of them constant. If
-    `warns` is true, quantiles with a numerical error above the tolerance issue a
-    warning. For the other parameters see `critical_value`.
+    The maximum is :math:`\max_j |z_j|`, or :math:`\max_j z_j` if one-sided. The vector
+    z is normal with mean 0 and correlation R, or multivariate t: a normal vector
+    divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. The correlation of many
+    coordinates may be passed as `Loadings`, if no coordinate is constant. If `warns` is
+    true, quantiles with a numerical error above the tolerance issue a warning. For the
+    other parameters see `critical_value`.
     """
 
     def __init__(
@@ -116,9 +117,9 @@ class MaxDistribution:
 
     @allow_underflow
     def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
-        """Value that the maximum exceeds with probability 1 - level.
+        """Return the value that the maximum exceeds with probability 1 - level.
 
-        Issues a `CriticalValueWarning` if the error exceeds `tol`; see
+        A `CriticalValueWarning` is issued if the numerical error exceeds `tol`; see
         `critical_value`.
         """
         alpha, tol = 1 - level, self._tol if tol is None else tol
@@ -141,7 +142,7 @@ class MaxDistribution:
 
     @allow_underflow
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Probability that the maximum exceeds each value of x.
+        """Return the probability that the maximum exceeds each value of x.
 
         The relative error is one or two percent for probabilities of at least 1e-10. If
         `level` is given, probabilities are adjusted to agree with the quantile of that
@@ -157,7 +158,7 @@ class MaxDistribution:
 
     @allow_underflow
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Two-sided p-values of K statistics, adjusted by a free step-down procedure.
+        """Compute two-sided p-values of K statistics by a step-down procedure.
 
         The largest statistic is compared with the maximum of all coordinates, the
         second largest with the maximum of the remaining coordinates, and so on.
@@ -182,14 +183,14 @@ class MaxDistribution:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations of pairs of coordinates, with weights for sums over pairs."""
+        """Correlations of the pairs of coordinates, with the weight of each pair."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         return pairs_of(self._correlation)
 
     @cached_property
     def _model(self) -> Model:
-        """Sampler for the quantile.
+        """Sampler from which the quantile is computed.
 
         For normal z, independent noise is separated from the factors if the correlation
         contains such noise.
@@ -203,7 +204,7 @@ class MaxDistribution:
 
     @cached_property
     def _radial(self) -> RadialSampler:
-        """Sampler for tail probabilities."""
+        """Sampler from which tail probabilities are computed."""
         loadings = self._loadings
         if loadings is None:
             loadings = Loadings(factor(self._correlation, False)[0])
@@ -231,7 +232,7 @@ class MaxDistribution:
         return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Shift tail probabilities near the quantile, to agree with the quantile."""
+        """Adjust tail probabilities near the quantile to agree with the quantile."""
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
@@ -243,7 +244,7 @@ class MaxDistribution:
         return np.where(x > q, below, np.maximum(moved, alpha))
 
     def _exact_sf(self, x: Array) -> Array:
-        """Exact tail probabilities for one, two or uncorrelated coordinates."""
+        """Compute exact tail probabilities for one, two or uncorrelated coordinates."""
         if self.size == 1:
             return self.marginal.sf(x)
         scale, weights = self.marginal.chi
@@ -275,7 +276,7 @@ class MaxDistribution:
 def step_down_directions(
     x: Array, loadings: Loadings, df: float = np.inf, random_state: RandomState = None
 ) -> Array:
-    """Step-down p-values that allow conclusions on the signs of K effects.
+    """Compute step-down p-values that allow conclusions on the signs of K effects.
 
     The procedure tests 2 K one-sided hypotheses (Romano and Wolf, 2005). The largest
     statistic is compared with the maximum over all coordinates in both directions. For
@@ -326,7 +327,7 @@ def critical_value(
     random_state: RandomState = None,
     tol: float = 1e-3,
 ) -> CriticalValue:
-    r"""Critical value of K simultaneous confidence intervals, in standard errors.
+    r"""Compute the critical value of K simultaneous confidence intervals.
 
     The critical value of two-sided intervals is the number q with
 

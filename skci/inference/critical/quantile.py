@@ -30,7 +30,10 @@ _ANGLES = 2048  # grid cells for the correlations of many pairs
 
 
 def both_exceed(rho: Array, q: Array, sides: int) -> Array:
-    """Probability that two normal variables both exceed q, for each correlation."""
+    """Return the probability that two normal variables both exceed q.
+
+    The result has a probability for each correlation `rho` of the two variables.
+    """
     if sides == 2:
         return 2 * (both_exceed(rho, q, 1) + both_exceed(-rho, q, 1))
     with np.errstate(divide="ignore"):
@@ -76,20 +79,20 @@ class Marginal:
     df: float
 
     def sf(self, x: ArrayLike) -> Array:
-        """Probability that one coordinate exceeds x."""
+        """Return the probability that one coordinate exceeds x."""
         x = np.asarray(x, dtype=float)
         normal = np.isinf(self.df)
         tail = special.ndtr(-x) if normal else special.stdtr(self.df, -x)
         return np.minimum(self.sides * tail, 1.0)
 
     def isf(self, p: float) -> float:
-        """Quantile q such that ``sf(q)`` is p."""
+        """Return the quantile q such that ``sf(q)`` is p."""
         tail = p / self.sides
         normal = np.isinf(self.df)
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Lower and upper bound of the quantile of the maximum.
+        """Return a lower and an upper bound for the quantile of the maximum.
 
         The lower bound is the quantile of one coordinate. The upper bound is Sidak's
         quantile (two-sided) or Bonferroni's quantile (one-sided).
@@ -101,9 +104,9 @@ class Marginal:
     def chi(self) -> tuple[Array, Array]:
         r"""Quadrature nodes and weights for the random divisor of a t variable.
 
-        The divisor is :math:`\sqrt{\chi^2_\nu / \nu}`; a normal distribution has the
+        The divisor is :math:`\sqrt{\chi^2_\nu / \nu}`. A normal distribution has the
         single node 1. The trapezoidal rule is applied to the logarithm of the divisor,
-        whose density is smooth.
+        because its density is smooth.
         """
         if np.isinf(self.df):
             return np.ones(1), np.ones(1)
@@ -116,7 +119,7 @@ class Marginal:
         return np.exp(nodes), weights / weights.sum()
 
     def stretch(self, q: float) -> float:
-        """Ratio of a t quantile to the normal quantile with the same tail."""
+        """Return the ratio of a t quantile to the normal quantile of equal tail."""
         if np.isinf(self.df):
             return 1.0
         z = float(-special.ndtri(self.sf(q) / self.sides))
@@ -124,15 +127,19 @@ class Marginal:
 
 
 def sidak(alpha: float, size: int) -> float:
-    """Sidak's tail probability of one of K variables, for a joint tail alpha."""
+    """Return Sidak's tail probability of a single variable.
+
+    The probability that the maximum of K independent variables is in the tail is then
+    alpha.
+    """
     return float(-np.expm1(np.log1p(-alpha) / size))
 
 
 class QuantileSearch:
     """Search for the quantile q with P(max > q) = alpha, by importance sampling.
 
-    `pairs` contains the correlations of pairs of coordinates, and weights for sums over
-    all pairs.
+    `pairs` has the correlations of the pairs of coordinates, and the weight of each
+    correlation in a sum over all pairs.
     """
 
     def __init__(
@@ -151,9 +158,9 @@ class QuantileSearch:
         self.step = _STEP * self.stretch
 
     def solve(self, tol: float) -> CriticalValue:
-        """Find the critical value with an error below `tol`.
+        """Find the critical value with a numerical error below `tol`.
 
-        The error may be larger if the maximum number of points is reached.
+        The error may be larger if the maximum number of sampled points is reached.
         """
         dimension = self.model.rank + 2
         affordable = _PRODUCTS // self.model.loadings.cost
@@ -184,16 +191,16 @@ class QuantileSearch:
                     return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Levels at which probabilities are estimated: q - step, q and q + step."""
+        """Return three levels around q, where probabilities are estimated."""
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
 
     def proposal(self, q: float) -> Proposal:
-        r"""Proposal distribution for importance sampling of exceedances of q.
+        r"""Return the proposal distribution for importance sampling of maxima near q.
 
-        For t, the levels of the proposal are products of q and likely values of the
-        divisor in `Marginal.chi`. Given that a t variable equals q, the squared divisor
-        is distributed as :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
+        For a t distribution, the levels of the proposal are products of q and likely
+        values of the divisor in `Marginal.chi`. Given that a t variable equals q, the
+        squared divisor is distributed as :math:`\chi^2_{\nu + 1} / (\nu + q^2)`.
         """
         levels: tuple[float, ...] = (q,)
         sides, df = self.marginal.sides, self.marginal.df
@@ -205,11 +212,11 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Draw terms whose means estimate tail probabilities near q.
+        """Draw random terms with means equal to the tail probabilities near q.
 
-        The result has shape (4 or 5, scrambles, points). The means are P(max > q -
-        step), P(max > q), P(max > q + step), the expected number of pairs of
-        coordinates that exceed q and, for t, 1.
+        The result has shape (4 or 5, scrambles, points). The means along its first axis
+        are P(max > q - step), P(max > q), P(max > q + step), the expected number of
+        pairs of coordinates that exceed q and, for t, 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -221,7 +228,10 @@ class QuantileSearch:
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 
     def invert(self, q: float, terms: Array) -> tuple[float, float]:
-        """Estimate the critical value and its error, from terms sampled at q."""
+        """Estimate the critical value and its numerical error.
+
+        `terms` is the result of `sample` for a value q near the critical value.
+        """
         means = self.controlled(q, terms)
         levels = self.levels(q)
         # P(max > x) is at least the tail probability of one coordinate.
@@ -244,7 +254,7 @@ class QuantileSearch:
         return solution, float(error if moved <= self.step else max(error, moved))
 
     def controlled(self, q: float, terms: Array) -> Array:
-        """Mean terms of each scramble, adjusted by control variates."""
+        """Estimate the tail probabilities from each scramble, with control variates."""
         probabilities, controls = terms[:3], terms[3:]
         rho, counts = self.pairs
         scale, weights = self.marginal.chi
@@ -261,7 +271,7 @@ class QuantileSearch:
 
 
 def pairs_of(correlation: Array) -> tuple[Array, Array]:
-    """Correlations of pairs of coordinates, with weights for sums over all pairs."""
+    """Return the correlations of the pairs of coordinates, and their weights."""
     rho = distance.squareform(correlation, checks=False)
     if len(correlation) ** 2 <= 4 * _ANGLES:
         return rho, np.ones(len(rho))
@@ -269,10 +279,11 @@ def pairs_of(correlation: Array) -> tuple[Array, Array]:
 
 
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
-    """Replace correlations of pairs by a grid with weights of linear interpolation.
+    """Approximate many correlations by the correlations on a grid, with weights.
 
-    The grid is uniform in the arcsine of the correlation, because the probability that
-    both coordinates exceed q is a smooth function of the arcsine.
+    The weights interpolate linearly on the grid. The grid is uniform in the arcsine of
+    the correlation, because the probability that two coordinates exceed q is a smooth
+    function of the arcsine.
     """
     part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
     below = cell.astype(np.intp)

@@ -13,14 +13,17 @@ _FEW = 30  # effective rows
 
 
 def regression_weights(base: Array, basis: Array) -> Array:
-    """Weights of the generalised regression estimator; some may not be positive."""
+    """Compute the weights of the generalised regression estimator.
+
+    Some of the weights may be zero or negative.
+    """
     shares, target = base / base.sum(), np.eye(1, basis.shape[1])[0]
     gram = (basis.T * shares) @ basis
     return base * (1 + basis @ (np.linalg.pinv(gram) @ (target - shares @ basis)))
 
 
 def raked_weights(base: Array, centred: Array) -> Array:
-    """Exponentially tilted weights, with which the centred variables have mean 0."""
+    """Compute raking weights, with which the centred variables have mean zero."""
     shares = base / base.sum()
 
     def excess(slopes: Array) -> Array:
@@ -43,9 +46,10 @@ def raked_weights(base: Array, centred: Array) -> Array:
 def reasons_of_overlap(
     columns: Mapping[str, Array], means: Array, n_rows: int
 ) -> list[str]:
-    """Check that a target overlaps with the test set; reasons why intervals may miss.
+    """Check that a target population overlaps with the test set.
 
-    Columns have the rows of the test set, followed by the rows of the target.
+    Returns reasons why an interval may miss the true value. In `columns`, the rows of
+    the test set are followed by the rows of the target.
     """
     reasons = []
     for (name, column), mean in zip(columns.items(), means, strict=True):
@@ -73,7 +77,7 @@ def reasons_of_overlap(
 
 
 def reasons_of_weights(shares: Array) -> list[str]:
-    """Reason why intervals may miss: a row of large weight, or few effective rows."""
+    """Return the reason why an interval may miss: few rows have most of the weight."""
     effective = 1 / (shares @ shares)
     if shares.max() <= _LARGE and effective >= _FEW:
         return []

@@ -61,12 +61,12 @@ class Crossed:
 
     @property
     def n_units(self) -> int:
-        """Number of levels of the factor with fewer levels."""
+        """Number of levels of the factor that has fewer levels."""
         return min(len(names) for names, _ in self._factors)
 
     @property
     def _factors(self) -> list[tuple[Array, Array]]:
-        """For each factor, the distinct levels and the level index of each row."""
+        """Distinct levels of each factor, with the level index of each row."""
         return [
             np.unique(np.asarray(factor).astype(str), return_inverse=True)
             for factor in (self.first, self.second)
@@ -105,6 +105,9 @@ class Crossed:
 
 
 def _totals(units: Array, values: Array) -> Array:
-    """Sum the values of the rows of each unit, (units, K)."""
+    """Sum the values of the rows of each unit.
+
+    The result has shape (units, K).
+    """
     _, position = np.unique(units, return_inverse=True)
     return np.stack([np.bincount(position, column) for column in values.T], axis=1)

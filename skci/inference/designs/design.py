@@ -204,7 +204,7 @@ class Design(Protocol):
         """
 
     def components(self, influences: Any) -> Iterable[Component]:
-        """Add up the values of the rows of each independent unit.
+        """Sum the influence values of the rows of each independent unit.
 
         Totals must be linear in the values, and units must be the same for all columns
         and all calls. The method is called several times, with any number of columns.
@@ -256,15 +256,15 @@ class SampleDesign:
     """Whether units are the clusters passed as `groups`."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
-        """Totals of influence values of independent units, regardless of strata."""
+        """Sum influence values by independent unit, without centring within strata."""
         raise NotImplementedError
 
     def components(self, influences: Influences) -> Iterator[Component]:
-        """Yield totals centred within strata, and a component for estimated shares.
+        """Yield components with totals that are centred within strata.
 
-        The weighted mean of influence values in a stratum is subtracted, because the
-        shares of strata are fixed. If the shares are estimates instead, a further
-        component adds the variance due to their sampling error.
+        The mean of the influence values in a stratum is subtracted, because the shares
+        of strata are fixed. If the shares are estimates instead, a further component
+        adds the variance due to their sampling error.
         """
         if self.strata is None:
             yield from self.totals(influences)
@@ -278,23 +278,24 @@ class SampleDesign:
             yield Component(roots.T @ self._means(influences), is_known=True)
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
-        """Components of the covariance of influence values."""
+        """Return the components of the covariance of influence values."""
         return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
-        """Change of unit weights that moves the first estimate by its standard error.
+        """Return the change of weights that moves an estimate by its standard error.
 
-        The weights of units change in proportion to the totals of their clusters. The
-        result is None if units are independent or clusters are unknown.
+        The estimate is the first column of the influence values. The weights change in
+        proportion to the totals of clusters. The result is None if units are
+        independent or clusters are unknown.
         """
         return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
-        """Stratum and share in the total weight of each independent unit."""
+        """Return the stratum and the share in the total weight of each unit."""
         return self.strata, rows.shares
 
     def _means(self, influences: Influences) -> Array:
-        """Mean influence values within strata, (strata, K)."""
+        """Compute the mean influence values in each stratum, of shape (strata, K)."""
         weights = influences.rows.weights
         totals = np.bincount(self.strata, weights)
         pairs = zip(influences.values, influences.indices, strict=True)
@@ -308,37 +309,37 @@ class SampleDesign:
 
     @property
     def within_strata(self) -> Self:
-        """Copy of the design without strata, for the units of one stratum."""
+        """Copy of the design without strata, for the units of a single stratum."""
         return replace(self, strata=None, labels=None, share_covariance=None)
 
     @cached_property
     def n_strata(self) -> int:
-        """Number of strata with units; 1 without strata."""
+        """Number of strata that have units, or 1 without strata."""
         return 1 if self.strata is None else len(np.unique(self.strata))
 
     @cached_property
     def units(self) -> list[Array]:
-        """Indices of the units of each stratum."""
+        """List with the indices of the units in each stratum."""
         order = np.argsort(self.strata, kind="stable")
         boundaries = np.cumsum(np.bincount(self.strata))[:-1]
         return [units for units in np.split(order, boundaries) if len(units)]
 
     @property
     def labels_of_strata(self) -> Array:
-        """Code of the true label of each stratum; -1 without labels."""
+        """Code of the true label in each stratum, or -1 if strata are not labels."""
         return np.full(self.n_strata, -1) if self.labels is None else self.labels
 
     @property
     def has_replicates(self) -> bool:
-        """Whether a stratum has several independent units, so that variances exist."""
+        """Whether some stratum has at least two independent units."""
         return self.n_units > self.n_strata
 
     def simplified(self, rows: Rows) -> SampleDesign:
-        """Return a design of independent rows if equivalent, else this design."""
+        """Return a design of independent rows if it is equivalent, else this design."""
         return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Reason why an interval may be too narrow, or an empty string."""
+        """Return the reason why an interval may be too narrow, or an empty string."""
         return ""
 
     def __str__(self) -> str:

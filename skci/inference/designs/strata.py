@@ -47,7 +47,10 @@ class Strata:
 
 
 def without_average(design: Any) -> tuple[Any, bool]:
-    """Design without `average`, and whether to average the metric over strata."""
+    """Split a stratified design into a plain design and the option to average.
+
+    The second value is whether the metric is averaged over strata.
+    """
     if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True
     return design, False
@@ -101,12 +104,12 @@ class Prevalence:
 
     @property
     def shares(self) -> Array:
-        """Shares of the negative and the positive label."""
+        """Share of the negative label, and share of the positive label."""
         return np.array([1 - self.prevalence, self.prevalence])
 
     @property
     def share_covariance(self) -> Array | None:
-        """Covariance of the shares; None if shares are known."""
+        """Covariance matrix of the shares of both labels, or None if they are known."""
         if not self.standard_error:
             return None
         return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])

@@ -111,7 +111,7 @@ class TimeOrder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of attributes with a value for each row."""
+        """Names of the attributes that have a value for each row."""
         return () if self.time is None else ("time",)
 
     def with_series(self, series: Array) -> TimeOrder:
@@ -157,7 +157,7 @@ class TimeOrder:
         return bound
 
     def _in_order(self, series: Array) -> list[Array]:
-        """Indices of the rows of each series, in order of time."""
+        """Return the row indices of each series, in order of time."""
         order = np.arange(len(series))
         if self.time is not None:
             order = np.argsort(np.asarray(self.time), kind="stable")
@@ -167,7 +167,7 @@ class TimeOrder:
 
     @property
     def n_units(self) -> int:
-        """Number of cosines, or number of rows for the other methods.
+        """Number of cosines in all series; for other methods, number of rows.
 
         The number is 0 before `with_series` is called.
         """
@@ -201,7 +201,7 @@ class TimeOrder:
                 yield from _autocovariances(values[rows], self._lags(len(rows)))
 
     def _lags(self, n: int) -> int:
-        """Largest lag in a series of n rows."""
+        """Return the largest lag that is used in a series of n rows."""
         default = (
             0 if self.method == "diebold-mariano" else int(4 * (n / 100) ** (2 / 9))
         )
@@ -209,12 +209,12 @@ class TimeOrder:
 
     @property
     def _n_cosines(self) -> int:
-        """Number of cosines of each series."""
+        """Number of cosines that are used for each series."""
         n = min(map(len, self._rows))
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Reason why intervals may be too narrow, such as a season.
+        """Return the reason why an interval may be too narrow, such as a season.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Reason if the estimated variance omits a season, or an empty string."""
+        """Return the reason if the variance omits a season, else an empty string."""
         season = find_season(series)
         if season is None:
             return ""
@@ -263,7 +263,7 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Reason if the effective sample size is small, or an empty string."""
+        """Return the reason if few effective rows remain, else an empty string."""
         n = sum(map(len, series))
         effective = sum(len(values) / _variance_ratio(values) for values in series)
         enough = _ENOUGH if n > _CORRELATED * effective else _FEW
@@ -276,7 +276,7 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Reason if a few runs of successive rows dominate, or an empty string."""
+        """Return the reason if few runs of rows dominate, else an empty string."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -304,7 +304,7 @@ class TimeOrder:
 
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
-    """Component with sums of influence values, weighted by cosines."""
+    """Create a component from sums of influence values weighted by cosines."""
     sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
     totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
     df = _degrees_of_freedom(values[:, 0], n_cosines)
@@ -312,7 +312,7 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 
 
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
-    """Degrees of freedom of the mean square of cosine sums.
+    """Compute the degrees of freedom of the mean square of cosine-weighted sums.
 
     The degrees of freedom are the number of cosines, unless a few runs of successive
     rows dominate. Dominance is detected from sums over windows of 3/4 of the period of
@@ -331,14 +331,17 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
 
 
 def _window_sums(values: Array, width: int) -> Array:
-    """Sums over all windows of `width` rows, also beyond both ends of the series."""
+    """Sum the values in each window of `width` successive rows.
+
+    The windows include those that extend beyond the first or the last row.
+    """
     outside = [(width, width - 1)] + [(0, 0)] * (values.ndim - 1)
     sums = np.cumsum(np.pad(values, outside), axis=0)
     return sums[width:] - sums[:-width]
 
 
 def _bartlett_windows(values: Array, lags: int) -> Component:
-    """Component of the Newey-West variance, with sums over moving windows."""
+    """Create the component of the Newey-West variance from sums over windows."""
     sums = _window_sums(values, lags + 1) / np.sqrt(lags + 1)
     return Component(sums, ddof=0, degrees_of_freedom=_NORMAL, is_part=True)
 
@@ -365,21 +368,22 @@ _NORMAL = 1e9  # degrees of freedom of a normal quantile
 
 
 def _variance_ratio(values: Array) -> float:
-    """Ratio of the long-run variance to the variance under independence, at least 1.
+    """Estimate the ratio of the long-run variance to the variance under independence.
 
-    The ratio is computed from a model, an autoregression of order 1 that may be
-    observed with noise. The cosine sums are not used, because their mean square is the
-    estimated variance itself, and could not reveal that this variance is too small.
+    The ratio is at least 1. It is computed from an autoregression of order 1, possibly
+    observed with noise. The cosine sums, from which the variance itself is estimated,
+    could not show that this variance is too small.
     """
     first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
     return 1 + 2 * first / (1 - decay)
 
 
 def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
-    """Autocorrelation at lag 1 (0 if insignificant), and its decay at later lags.
+    """Estimate the autocorrelation at lag 1, and its decay at later lags.
 
-    The decay factor is the ratio of the autocorrelations at lags 2 and 1. This ratio is
-    also valid if the autoregression is observed with noise.
+    An insignificant autocorrelation is replaced by 0. The decay factor is the ratio of
+    the autocorrelations at lags 2 and 1. This ratio is also valid if the autoregression
+    is observed with noise.
     """
     sums = [float(centred[k:] @ centred[: len(centred) - k]) for k in range(3)]
     first = sums[1] / sums[0] if sums[0] > 0 else 0.0
@@ -402,9 +406,10 @@ class Season(NamedTuple):
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Lags at multiples of the period, and their terms in the variance of a sum.
+        """Return the lags at multiples of the period, and their share in a variance.
 
-        The terms are relative to the variance of a sum of n independent rows.
+        The variance of the sum of n rows is divided by its value for independent rows.
+        Each lag adds a term to this ratio.
         """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
@@ -461,21 +466,21 @@ def find_season(series: Sequence[Array]) -> Season | None:
 
 
 def _prewhitened(values: Array) -> Array:
-    """Residuals of an autoregression of order 1, possibly observed with noise."""
+    """Compute residuals of an autoregression of order 1, possibly with noise."""
     values = values - values.mean()
     _, decay = _autoregression(values, 1.0)
     return values[1:] - decay * values[:-1]
 
 
 def _without_pattern(values: Array, period: int) -> Array:
-    """Values minus the mean of all values at the same phase of the period."""
+    """Subtract from each value the mean of all values at the same phase of a period."""
     phase = np.arange(len(values)) % period
     means = np.bincount(phase, values) / np.bincount(phase)
     return values - means[phase]
 
 
 def _lagged_sums(series: Sequence[Array], n_lags: int) -> Array:
-    """Sums of products and of squared products of values, for lags up to `n_lags`."""
+    """Sum products, and squared products, of values at each lag up to `n_lags`."""
     total = np.zeros((2, n_lags + 1))
     for values in series:
         size = next_fast_len(len(values) + n_lags, real=True)

@@ -29,7 +29,7 @@ _MAX_BLOCK = 1 << 16  # largest index of a block, before blocks are renumbered
 
 
 def covariance(components: Iterable[Component]) -> Array:
-    r"""Add up the components of a covariance matrix, (K, K).
+    r"""Add up the components of a covariance matrix.
 
     .. math:: \sum_c \pm \frac{G_c}{G_c - d} \sum_{g=1}^{G_c} S_{cg} S_{cg}^T
 
@@ -50,7 +50,7 @@ def covariance(components: Iterable[Component]) -> Array:
 
 
 def _products(component: Component) -> Array:
-    """Covariance matrix of one component, without its sign."""
+    """Compute the covariance matrix of one component, without its sign."""
     totals = component.totals
     factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
@@ -63,10 +63,11 @@ def _products(component: Component) -> Array:
 
 
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
-    """Small-sample factor G / (G - d), and multiplicities of products of totals.
+    """Return the small-sample factor G / (G - d), and weights for squared totals.
 
-    If a component has blocks, the multiplicities include the factor of each block, and
-    the returned factor is 1.
+    The weight of a squared total is the number of units that the total represents. If a
+    component has blocks, such as strata, the weights include the factor of each block,
+    and the returned factor is 1.
     """
     numbers, squares = repeats[:2]
     if component.blocks is None:
@@ -78,20 +79,24 @@ def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
 
 
 def _repeats(component: Component) -> _Repeats:
-    """Multiplicities of the totals and their powers, (4, G), by default 1."""
+    """Return the number of units that each total represents, by default 1.
+
+    The result has shape (4, G): the number, and the sums of powers of unit weights that
+    multiply the second, third and fourth powers of G totals.
+    """
     if component.repeats is None:
         return np.broadcast_to(1.0, (4, len(component.totals)))
     return component.repeats
 
 
 def _column(component: Component, k: int) -> Array:
-    """Totals of one parameter."""
+    """Return the totals of the parameter with index k."""
     totals = component.totals
     return totals.column(k) if isinstance(totals, Influences) else totals[:, k]
 
 
 def _centres(component: Component) -> Centres:
-    """Mean of each block: the sum of its totals divided by the sum of its sizes."""
+    """Compute the mean total in each block, such as a stratum."""
     blocks, sizes, n = component.blocks, component.sizes, _repeats(component)[0]
     assert blocks is not None
     if sizes is None:
@@ -106,7 +111,7 @@ def _centres(component: Component) -> Centres:
 
 
 def _centred(component: Component) -> Array:
-    """Totals of the first parameter, centred within blocks."""
+    """Return the totals of the first parameter, centred within blocks."""
     values = _column(component, 0)
     if component.blocks is not None:
         values = values - _centres(component).of_units()[:, 0]
@@ -114,12 +119,12 @@ def _centred(component: Component) -> Array:
 
 
 class Moments(NamedTuple):
-    """Sums of powers of unit totals, by block.
+    """Sums of powers of unit totals, with a value for each block, such as a stratum.
 
     A unit total is the sum of the influence values of the rows of a unit. `sizes`
-    contains the number of units of each block. The sums of squares and cubes are
-    negative for blocks of a component that is subtracted. All totals are divided by the
-    same number, so that powers do not overflow.
+    contains the number of units in each block. If a component is subtracted, its sums
+    of squares and cubes are negative. All totals are divided by the same number, so
+    that powers do not overflow.
     """
 
     sizes: Sequence[float]
@@ -166,14 +171,14 @@ class Moments(NamedTuple):
 
 
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
-    """Compute moments from the totals of influence values.
+    """Compute sums of powers from the totals of influence values.
 
-    The first column of the totals has influence values. An optional second column has
-    an indicator of the rows in use. Units without such rows are not counted, unless
-    centring within blocks makes their totals nonzero. Blocks of independent rows are
-    further divided by `classes`. Each class is a mask of shape (G,), within which
-    influence values have mean zero. Classes are ignored if the division would leave a
-    single row in a block although each class has several rows, as for many targets.
+    The first column of the totals has influence values. An optional second column
+    indicates the rows in use. Units without such rows are not counted, unless centring
+    within blocks makes their totals nonzero. Blocks of independent rows are further
+    divided by `classes`. Each class is a mask of shape (G,), and influence values have
+    mean zero within the class. Classes are ignored if the division would leave a single
+    row in a block although each class has several rows, as for many targets.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -210,7 +215,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
 def _sums_of_powers(
     values: Array, repeats: _Repeats, numbers: Array, blocks: Array | None = None
 ) -> tuple[list[float], ...]:
-    """Number of values, and sums of their second to fourth powers, by block."""
+    """Count values in each block, and sum their second to fourth powers."""
     squares = values * values
     second = repeats[1], squares
     third, fourth = (repeats[2], squares, values), (repeats[3], squares, squares)
@@ -237,7 +242,7 @@ def _divided(
 
 
 class UnitWeights(NamedTuple):
-    """Sums of powers of the weights of independent units.
+    """Sums of powers of the total weights of independent units.
 
     The weight of a unit is the total weight of its rows.
     """
@@ -253,7 +258,7 @@ class UnitWeights(NamedTuple):
 
     @property
     def effective_sample_size(self) -> float:
-        r"""Kish's effective sample size, for units of identical rows.
+        r"""Kish's effective sample size, if the rows of each unit are identical.
 
         The effective sample size is :math:`(\sum w)^2 / \sum w^2` over the units.
         """
@@ -267,11 +272,11 @@ class UnitWeights(NamedTuple):
 
 
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
-    """Weights of independent units, from the totals of an indicator of rows.
+    """Compute the weights of independent units that contain indicated rows.
 
-    `total` is the weight of the indicated rows. Crossed factors have several kinds of
-    units; the kind with the fewest units is used. Components that each cover only some
-    rows, such as series, are treated as one kind.
+    The components have the totals of an indicator of rows, and `total` is the weight of
+    the indicated rows. With crossed factors, the factor with the fewest levels defines
+    the units. Components that each cover only some rows, such as series, are added.
     """
     kinds: list[UnitWeights] = []
     parts: list[UnitWeights] = []
@@ -296,7 +301,7 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
 
 
 def intraclass_correlation(components: Iterable[Component]) -> float | None:
-    r"""Intraclass correlation of the influence values within units, such as clusters.
+    r"""Compute the intraclass correlation of influence values within units.
 
     The correlation is the mean product of pairs of rows, averaged over units, divided
     by the mean square:
@@ -331,7 +336,7 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
 
 
 def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
-    r"""Heaviness of the tail of the distribution of totals, from quantiles.
+    r"""Measure how heavy the tail of the distribution of totals is, by quantiles.
 
     .. math:: \log \frac{q_{.98} - q_{.9}}{q_{.9} - q_{.6}}
 
@@ -370,7 +375,7 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
 
 
 def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
-    r"""Hill's estimate of the shape of the tail of the distribution of totals.
+    r"""Compute Hill's estimate for the tail of the distribution of totals.
 
     .. math:: \frac{1}{m} \sum_{i \le m}
         \log \frac{x_{(i)} - x_{\min}}{x_{(m + 1)} - x_{\min}}
@@ -397,11 +402,12 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
 def tail_shape(
     components: Iterable[Component], shape: Callable[..., float] = weight_of_tail
 ) -> float:
-    """Heaviest tail of unit totals over all components, measured by `shape`.
+    """Return the heaviest tail of unit totals over all components.
 
-    Components have two columns, as in `moments`. If a component has blocks, the block
-    with the largest total is used. Components that are known or subtracted, or have
-    given degrees of freedom, are skipped. The result is NaN if no component remains.
+    The function `shape` measures the tail of one component. The totals have two
+    columns, as in `moments`. If a component has blocks, the block with the largest
+    total is used. Components that are known or subtracted, or have given degrees of
+    freedom, are skipped. The result is NaN if no component remains.
     """
     shapes = []
     for component in components:
@@ -423,13 +429,16 @@ def tail_shape(
 
 
 def _side(totals: Array, n: int) -> tuple[Array, float]:
-    """Totals with the most extreme total positive, and the size of the tail."""
+    """Orient the totals such that the largest absolute value is positive.
+
+    Also returns the number of totals that belong to the tail.
+    """
     side = totals if totals.max() >= -totals.min() else -totals
     return side, min(n / 5, 3 * math.sqrt(n))
 
 
 def _largest(values: Array, frequencies: Array, m: int) -> Array:
-    """The m + 1 largest values, in descending order.
+    """Return the m + 1 largest values, in descending order.
 
     The result is empty if m is small, or if many of the values are equal.
     """

@@ -38,7 +38,10 @@ class IndependentRows(SampleDesign):
         yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)
 
     def merge_units(self, unit: Array) -> IndependentRows:
-        """Merge units within strata; `unit` contains the new index of each unit."""
+        """Merge units that belong to the same stratum.
+
+        `unit` contains the new index of each unit.
+        """
         if self.strata is None:
             return self
         strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
@@ -55,8 +58,9 @@ class IndependentRows(SampleDesign):
 class Clusters(SampleDesign):
     """Design of clustered rows.
 
-    The design has an entry for each pair of a cluster and a unit with rows in the
-    cluster. A unit is a set of identical rows.
+    A unit of the sample is a set of identical rows, which may belong to several
+    clusters. The design has an entry for each pair of a cluster and a unit that has
+    rows in the cluster.
     """
 
     number: Array
@@ -85,7 +89,7 @@ class Clusters(SampleDesign):
     ) -> Clusters:
         """Create the design from the cluster index and the unit index of each row.
 
-        The weights of rows are 1 by default.
+        A unit is a set of identical rows. Rows have weight 1 by default.
         """
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
@@ -146,13 +150,16 @@ class Clusters(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def merge_units(self, unit: Array) -> Clusters:
-        """Merge units; `unit` contains the new index of each unit."""
+        """Merge units, that is, sets of identical rows.
+
+        `unit` contains the new index of each unit.
+        """
         columns = self.number, unit[self.unit], self.weights, self.squares
         return self.from_rows(self.keys, *columns, self.kind)
 
     @property
     def all_squares(self) -> Array:
-        """Sums of the squared weights of rows, which are 1 by default, by entry."""
+        """Sum of the squared weights of rows, for each pair of a cluster and a unit."""
         return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
@@ -171,8 +178,8 @@ def merge_designs(
     """Merge the designs of several parts of one sample.
 
     Clusters with the same name in several parts become one cluster. Each part is a
-    tuple of a design, a factor for the weights, and the number of units of the part.
-    `unit` contains the new indices of all units, part by part.
+    tuple of a design, a factor for the weights, and the number of units in the part.
+    `unit` contains the new unit index of each old unit, part by part.
     """
     first, *remaining = (design for design, *_ in parts)
     if not remaining:
@@ -183,7 +190,10 @@ def merge_designs(
 
 
 def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> Clusters:
-    """Concatenate the clusters of parts; `by_name` merges clusters of equal name."""
+    """Concatenate the clusters of several parts of a sample.
+
+    If `by_name` is true, clusters with the same name are merged.
+    """
     keys = number = np.arange(sum(len(clusters.keys) for clusters, *_ in parts))
     if by_name:
         names = [name for clusters, *_ in parts for name in clusters.keys.tolist()]
@@ -199,7 +209,7 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
 
 
 def census(design: SampleDesign, n: int) -> IndependentRows:
-    """Design for n rows that are the whole population, with the same strata."""
+    """Return a design for n rows that are the whole population."""
     if isinstance(design, IndependentRows):
         return replace(design, n_units=n, ddof=0)
     return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)
@@ -208,7 +218,7 @@ def census(design: SampleDesign, n: int) -> IndependentRows:
 def stack_samples(
     parts: Sequence[tuple[Rows, IndependentRows | Clusters]],
 ) -> tuple[Rows, IndependentRows | Clusters]:
-    """Concatenate independent samples, which become strata.
+    """Concatenate independent samples, and treat each sample as a stratum.
 
     Weights are scaled such that the rows of each sample have mean weight 1.
     """
@@ -243,7 +253,7 @@ def stack_samples(
 
 @dataclass(frozen=True, eq=False)
 class RowwiseDesign(SampleDesign):
-    """Adapter for a user's `Design` of n rows.
+    """Adapter of a user-defined design for internal use.
 
     If the user's design has strata, rows are treated as independent within strata.
     """
@@ -262,9 +272,8 @@ class RowwiseDesign(SampleDesign):
         """Create a design of n rows, some of which may have weight zero.
 
         `weighted_rows` is the index of the rows with positive weight (``...`` for all
-        rows). Other rows are dropped from the columns of the design, so that the design
-        counts only units with weight. In series, all rows are kept, because they also
-        mark points in time.
+        rows). Other rows are dropped, so that the design counts only units with weight.
+        In series, all rows are kept, because they also mark points in time.
         """
         columns = getattr(design, "columns", None) or ()
         if weighted_rows is ... or not columns or hasattr(design, "with_series"):
@@ -300,7 +309,7 @@ class RowwiseDesign(SampleDesign):
     def _checked_components(
         self, influences: Influences | Array, method: Any = None
     ) -> list[Component]:
-        """Check the components that a method of the user's design returns."""
+        """Call a method of the user's design, and check the components it returns."""
         values = self._for_all_rows(influences)
         components = (method or self.design.components)(values)
         prefix = f"design {self._name} must return components"
@@ -324,7 +333,7 @@ class RowwiseDesign(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
-        """Check the number of units, and the components for trial values."""
+        """Check the number of units, and the components for arbitrary values."""
         check_integer(self.n_units, f"n_units of design {self._name}")
         trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
             :, np.newaxis
@@ -345,7 +354,7 @@ class RowwiseDesign(SampleDesign):
         return reason(self._for_all_rows(influences)) if reason else ""
 
     def _for_all_rows(self, influences: Influences | Array) -> Array:
-        """Influence values of all rows, zero for rows without weight."""
+        """Return influence values for all rows, zero for rows without weight."""
         values: Array = np.zeros((self.n, influences.shape[1]))
         values[self.weighted_rows] = influences
         return values
@@ -360,7 +369,7 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Copy a design, and replace the values of its columns, even if it is frozen."""
+    """Return a copy of a design with new values for its columns."""
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)
@@ -368,7 +377,7 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Component:
-    """Check a component that a design returned for values of the given shape."""
+    """Check a component that a user's design returned for values of the given shape."""
     if not isinstance(component, Component):
         raise TypeError(
             f"{prefix}: an iterable of Component, got items of "
@@ -411,10 +420,10 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
 
 
 def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
-    """Weights of the independent units that contain some of the given sample units.
+    """Compute the weights of the independent units that contain given sample units.
 
-    A sample unit is a set of identical rows. `units` is a mask of sample units, or
-    contains their weights.
+    A sample unit is a set of identical rows. `units` is a mask of sample units, or an
+    array of their weights.
     """
     values: Array = np.array([0.0, 1.0])
     index: Array
@@ -438,12 +447,12 @@ def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> Unit
 
 
 def all_units_are_rows(rows: Rows, design: SampleDesign) -> bool:
-    """Whether each row is an independent unit or a cluster of one row."""
+    """Return whether each row is an independent unit or a cluster of one row."""
     return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
 
 
 def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Whether each row of the given units belongs to a different independent unit."""
+    """Return whether all rows of the given units are in different independent units."""
     if design.rows_are_units or design.is_rowwise:
         return bool(design.rows_are_units)
     n_units = unit_weights_of_rows(units, rows, design).n
@@ -451,7 +460,7 @@ def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
 
 
 def is_simple(rows: Rows, design: SampleDesign) -> bool:
-    """Whether all rows are a simple random sample.
+    """Return whether all rows are a simple random sample.
 
     The rows must have equal weights and be independent units.
     """
@@ -461,7 +470,7 @@ def is_simple(rows: Rows, design: SampleDesign) -> bool:
 
 
 def is_simple_within(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Whether the rows of the given units are a simple random sample.
+    """Return whether the rows of the given units are a simple random sample.
 
     The rows must have equal weights and be independent units.
     """
