@@ -150,12 +150,12 @@ class Calibrated:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of attributes with a value for each row: variables and clusters."""
+        """Names of the attributes with a value for each row: variables and clusters."""
         return self._variables if self.groups is None else (*self._variables, "groups")
 
     @property
     def n_units(self) -> int:
-        """Number of rows, or number of clusters if there are `groups`."""
+        """Number of clusters if there are `groups`, else number of rows."""
         return self._n_rows if self.groups is None else len(np.unique(self.groups))
 
     @property
@@ -196,7 +196,10 @@ class Calibrated:
         return design, weights
 
     def _of_margins(self) -> tuple[dict[str, Array], Array]:
-        """Calibration variables of the test set, and their means in the population."""
+        """Return the calibration variables, and their means in the population.
+
+        The variables have a value for each row of the test set.
+        """
         columns: dict[str, Array] = {}
         means: list[float] = []
         for name, shares in self.margins.items():
@@ -213,7 +216,10 @@ class Calibrated:
         return columns, np.array([*means, *self.means.values()])
 
     def _of_target(self) -> tuple[dict[str, Array], Array]:
-        """Variables of the test set followed by the target, and means in the target."""
+        """Return the calibration variables, and their means in the target sample.
+
+        Each variable has the rows of the test set, followed by the rows of the target.
+        """
         columns: dict[str, Array] = {}
         for name, values in self.like.items():
             both = np.concatenate([getattr(self, name), values])
@@ -228,7 +234,10 @@ class Calibrated:
         return columns, np.array(means)
 
     def _odds(self, columns: Mapping[str, Array]) -> Array:
-        """Cross-fitted odds that rows of the test set belong to the target sample."""
+        """Estimate the odds that rows of the test set belong to the target sample.
+
+        The odds are predicted out of fold by a logistic regression.
+        """
         variables = np.stack(
             [x if x.dtype == bool else scale(x) for x in columns.values()], axis=1
         )
@@ -241,7 +250,7 @@ class Calibrated:
         return odds
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Add up the values of the rows of each cluster.
+        """Sum the values of the rows of each cluster.
 
         Parameters
         ----------
@@ -259,7 +268,7 @@ class Calibrated:
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
-        """Add up residuals of the regression on the calibration variables.
+        """Yield the variance from residuals of the regression on calibration variables.
 
         Parameters
         ----------
@@ -282,7 +291,7 @@ class Calibrated:
             yield Component((fitted - fitted.mean(axis=0)) / len(fitted))
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Reason why intervals may miss: lack of overlap, or a few dominant rows.
+        """Return the reason why intervals may miss: no overlap, or a few dominant rows.
 
         Parameters
         ----------
@@ -310,7 +319,7 @@ class Calibrated:
 
 
 def _as_dict(values: Any, parameter: str) -> dict[Any, Any]:
-    """Dictionary from a mapping or a pandas Series; empty from None."""
+    """Convert a mapping or a pandas Series to a dict; return {} for None."""
     if values is None:
         return {}
     if not hasattr(values, "items"):

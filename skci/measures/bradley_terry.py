@@ -62,18 +62,21 @@ class Votes:
 
     @cached_property
     def _wins(self) -> tuple[Array, Array, Array]:
-        """Winner and loser of each vote (arbitrary for ties), and mask of ties."""
+        """Return the winner and the loser of each vote, and a mask of ties.
+
+        The order of the models in a tie is arbitrary.
+        """
         second_wins = self.outcome == SECOND
         winner = np.where(second_wins, self.second, self.first)
         loser = np.where(second_wins, self.first, self.second)
         return winner, loser, self.outcome == TIE
 
     def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
-        """Connected components of the graph of wins; ties count as wins of both models.
+        """Return the connected components of the graph of wins.
 
-        There are no votes between models of two weakly connected components. Between
-        two strongly connected components, all votes are for models of the same
-        component.
+        A tie counts as a win of both models. There are no votes between models of two
+        weakly connected components. Between two strongly connected components, all
+        votes are for models of the same component.
         """
         winner, loser, tied = self._wins
         edges = (
@@ -86,10 +89,11 @@ class Votes:
         return [np.flatnonzero(sets == k) for k in range(number)]
 
     def one_sided(self) -> tuple[Array, str] | None:
-        """Smallest set of models with no "win", or no "loss", against other models.
+        """Find the smallest set of models that never wins, or never loses.
 
-        If no such set exists, the result is None, and estimates are finite (Ford,
-        1957).
+        Only votes against models outside of the set count. The second value is "win" or
+        "loss", the outcome that does not occur. If no such set exists, the result is
+        None, and estimates are finite (Ford, 1957).
         """
         winner, loser, _ = self._wins
         sets, one_sided = self.sets("strong"), []
@@ -103,7 +107,7 @@ class Votes:
 
     @property
     def without_effects(self) -> Votes:
-        """Distinct wins and ties, without position effect and covariates."""
+        """Copy with distinct wins and ties, without position effect and covariates."""
         winner, loser, tied = self._wins
         lower_index, upper_index = np.minimum(winner, loser), np.maximum(winner, loser)
         votes = np.where(tied, [lower_index, upper_index, tied], [winner, loser, tied])
@@ -118,7 +122,11 @@ class Votes:
 
     @cached_property
     def _regressors(self) -> list[Any]:
-        """Sparse regressors of the log probability of each outcome, (m, parameters)."""
+        """Regressors of the log probability of each outcome.
+
+        Each outcome has a sparse matrix with a row for each vote and a column for each
+        parameter.
+        """
         m = len(self.first)
         models = [
             csr_array((np.ones(m), (np.arange(m), model)), (m, self.n_models))
@@ -137,10 +145,10 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Differences of regressors: the observed outcome minus an adjacent outcome.
+        """Regressors of the observed outcome minus regressors of another outcome.
 
-        The two wins are adjacent to each other. If ties occur, a tie is adjacent to
-        both wins instead. The matrix is sparse.
+        The other outcome is a win of the opponent or, if ties occur, a tie. For a tie,
+        there are two rows, one for a win of each model. The matrix is sparse.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
@@ -165,11 +173,12 @@ class Votes:
     def recession(self) -> Array | None:
         r"""Find a direction in which the likelihood increases without a maximum.
 
-        Returns the strengths v of the direction, or None if no such direction exists.
-        In such a direction, no vote becomes less probable, and some votes become more
-        probable (Albert and Anderson, 1984, Biometrika 71, 1-10). If c is the change of
-        :math:`\log \nu`, the condition is :math:`(v_i - v_j) / 2 \geq c` for each win
-        of i over j, and :math:`c \geq |v_i - v_j| / 2` for each tie.
+        Returns the changes v of the strengths in this direction, or None if no such
+        direction exists. In such a direction, no vote becomes less probable, and some
+        votes become more probable (Albert and Anderson, 1984, Biometrika 71, 1-10). If
+        c is the change of :math:`\log \nu`, the condition is :math:`(v_i - v_j) / 2
+        \geq c` for each win of i over j, and :math:`c \geq |v_i - v_j| / 2` for each
+        tie.
         """
         margins = self._margins
         gain = -np.asarray(margins.sum(axis=0)).ravel()
@@ -181,8 +190,9 @@ class Votes:
     def fit(self) -> tuple[Array, Array]:
         """Maximise the likelihood, with strengths of mean zero.
 
-        Returns P parameters (strengths, position effect, coefficients of covariates,
-        log nu), and the influence values of distinct votes, (m, P).
+        Returns the P estimates: strengths, position effect, coefficients of covariates,
+        log nu. Also returns the influence values of the m distinct votes, of shape (m,
+        P).
 
         The method is Newton's, with the trust region of scipy. Strengths are determined
         only up to a constant, which is fixed by a penalty on their mean.

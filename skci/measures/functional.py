@@ -26,11 +26,11 @@ _NO_INFLUENCE = 1e-10  # relative size of influence values that count as zero
 
 
 class Evaluation(NamedTuple):
-    """Value and derivatives of a functional at weights p of shape (..., m).
+    """Value, influence values and gradient of a functional at weights of cells.
 
-    The estimate has shape (...). The influence values have shape (..., m) and mean zero
-    under p. The gradient with respect to the moments has shape (..., number of
-    moments).
+    For weights p of shape (..., m), the estimate has shape (...). The influence values
+    have shape (..., m) and mean zero under p. The gradient with respect to the moments
+    has shape (..., number of moments).
     """
 
     estimate: Array
@@ -48,7 +48,7 @@ class Evaluation(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Component of a functional, with an estimate on the boundary of its range."""
+    """Estimate on the boundary of its range, on which a functional depends."""
 
     slope: float
     """Derivative of the functional with respect to the component."""
@@ -59,9 +59,10 @@ class Boundary(NamedTuple):
 def boundary_of_share(
     estimate: float, n: int, low: float = 0.0, high: float = 1.0
 ) -> list[Boundary]:
-    """Return a `Boundary` if a share of n rows, scaled to a range, is at a bound.
+    """Check whether an estimated share is on the boundary of its range.
 
-    The result is a list, which is empty if the share is inside the range.
+    The share is estimated from n rows. The result is a list with a `Boundary`, or an
+    empty list if the share is inside the range.
     """
     inside = EDGE < (estimate - low) / (high - low) < 1 - EDGE
     return [] if inside or not n else [Boundary(high - low, n)]
@@ -80,14 +81,15 @@ class InformativeRows:
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Sets of cells, as masks or weights, that bound the degrees of freedom.
+        """Rows that bound the degrees of freedom, as masks or weights of cells.
 
+        These are the rows of the two classes of an area under a curve, or the events.
         Averages over more than two classes use all rows and have no such bound.
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
     def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
-        """Copy with masks and weights converted to the cells of another table."""
+        """Return a copy with masks and weights for the cells of another table."""
         classes, events = (
             tuple(map(to_cells, sets)) for sets in (self.classes, self.events)
         )
@@ -98,7 +100,7 @@ _ANY_ROWS = InformativeRows()
 
 
 class Functional(ABC):
-    """Measure of a table, with its estimate and influence values at any weights."""
+    """Measure of a table of counts, with its influence values at any cell weights."""
 
     compared_by: ClassVar[str] = ""
     """Criterion by which two models agree in all rows: the "values" of rows, the
@@ -106,14 +108,17 @@ class Functional(ABC):
 
     @abstractmethod
     def __call__(self, p: Array) -> Evaluation:
-        """Value, influence values and gradient at weights p."""
+        """Compute the value, influence values and gradient at weights p."""
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p, in real arithmetic; NaN if undefined."""
+        """Compute the value at weights p, in real arithmetic.
+
+        The value is NaN if the functional is undefined at p.
+        """
         return self(np.asarray(p, dtype=float)).estimate
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        """Components whose estimates lie on the boundary of their range.
+        """Return the components with estimates on the boundary of their range.
 
         The estimated variance of these components is zero. Components are areas under
         curves, and the values of single classes in an average over classes.
@@ -121,7 +126,7 @@ class Functional(ABC):
         return []
 
     def support(self, counts: Array) -> InformativeRows:
-        """Rows that determine how precisely the variance is estimated."""
+        """Return the rows that determine how precisely the variance is estimated."""
         return _ANY_ROWS
 
     @property
@@ -131,7 +136,7 @@ class Functional(ABC):
 
 
 class EqualByParts:
-    """Mixin for equality and hash by fields, with arrays compared by their bytes."""
+    """Mixin that compares and hashes the fields of a dataclass, including arrays."""
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
@@ -195,7 +200,7 @@ _BLOCK = 256  # number of derivatives computed at once
 
 @dataclass(frozen=True)
 class CellFunctional(Functional):
-    """Function ``g(tp, fp, fn, tn)`` of the cells, which accepts complex arrays."""
+    """Function ``g(tp, fp, fn, tn)`` of four cells, which accepts complex arrays."""
 
     function: Callable[..., Array]
 
@@ -217,24 +222,24 @@ class CellFunctional(Functional):
 
 
 def identity(mean: Any) -> Any:
-    """Identity function of a mean, such as a mean loss."""
+    """Return the mean, for measures that are a mean, such as a mean loss."""
     return mean
 
 
 def exp_ratio(loss: Any, size: Any) -> Any:
-    """Exponential of a ratio of means, such as a perplexity from token losses."""
+    """Return the exponential of a ratio, such as a perplexity from token losses."""
     return np.exp(loss / size)
 
 
 def divisor(value: Any, zero: float = 0.0) -> Any:
-    """Replace a divisor by NaN if its real part is at most `zero`."""
+    """Return the divisor, or NaN if its real part is at most `zero`."""
     return np.where(np.real(value) > zero, value, np.nan)
 
 
 def skill(loss: Any, constant_loss: Any, zero: float = 0.0) -> Any:
-    """Skill score: 1 minus the ratio of the loss to the loss of a constant.
+    """Compute a skill score: 1 minus the loss divided by a reference loss.
 
-    `constant_loss` is the loss of the best constant prediction.
+    `constant_loss` is the loss of the best constant prediction, which is the reference.
     """
     return 1 - loss / divisor(constant_loss, zero)
 
@@ -276,12 +281,11 @@ class FunctionOfMeans(Functional):
 
     @cached_property
     def is_ratio(self) -> bool:
-        """Whether the function is a ratio of linear functions.
+        """Whether the function is a ratio of linear functions, but not linear.
 
-        Such a ratio preserves the cross-ratio of any four points on a line. Linear
-        functions also preserve the cross-ratio, and are excluded. The test uses one
-        line, which connects the means at equal weights with the means at weights 1,
-        1/2, 1/3, ...
+        The test uses the cross-ratio of values at four points on a line, which a ratio
+        of linear functions preserves. The line connects the means at equal weights with
+        the means at weights 1, 1/2, 1/3, ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -293,9 +297,10 @@ class FunctionOfMeans(Functional):
         return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
-        """Mean of the left and the right derivative, which differ at a kink.
+        """Compute derivatives, as the mean of the left and the right derivative.
 
-        The finite steps to both sides exceed the rounding error of means.
+        The two derivatives differ at a kink. The finite steps to both sides exceed the
+        rounding error of means.
         """
         steps = steps + _ROUNDING * np.abs(means) * steps.imag / _STEP
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
@@ -311,7 +316,7 @@ class FunctionOfMeans(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Mean(Functional):
-    """Mean of cell values of shape (m,).
+    """Weighted mean of the values of m cells.
 
     `unit` is the gradient that the blurring correction uses.
     """
@@ -333,7 +338,7 @@ class Mean(Functional):
 
 
 class Linearised(Functional):
-    """A functional whose influence values are known only at the observed weights.
+    """Functional with influence values that are known only at the observed weights.
 
     At other weights its value is the linear approximation.
     """
@@ -349,7 +354,7 @@ class Linearised(Functional):
     @property
     @abstractmethod
     def influence(self) -> Array:
-        """Influence values of the units at the observed weights, (m,)."""
+        """Influence value of each unit at the observed weights."""
 
     @cached_property
     def shares(self) -> Array:
@@ -371,7 +376,7 @@ class Linearised(Functional):
 
 @dataclass(frozen=True, eq=False)
 class FixedValueFunctional(Linearised):
-    """A functional with a given value and influence values at the observed weights."""
+    """Functional with a given value and given influence values."""
 
     observed: tuple[float, Array]
     """Value, and influence value of each unit, (m,)."""
@@ -388,7 +393,7 @@ class FixedValueFunctional(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class Component(EqualByParts, Functional):
-    """Functional of a table that merges cells of a larger table.
+    """Functional of a smaller table, in which cells of a larger table are merged.
 
     Cells on which the functional does not depend, such as rows of another sample, have
     no counterpart in the smaller table.
@@ -439,7 +444,7 @@ class Component(EqualByParts, Functional):
         return Evaluation(estimate, self._expand(influence), gradient)
 
     def _expand(self, values: Array) -> Array:
-        """Values for the cells of the larger table.
+        """Expand values for the smaller table to the cells of the larger table.
 
         Cells without a counterpart in the smaller table have the value zero.
         """
@@ -459,9 +464,10 @@ class Component(EqualByParts, Functional):
 
 @dataclass(frozen=True, eq=False)
 class SubsetFunctional(Component):
-    """Functional of a subset of n units, with a cell for each unit of the subset.
+    """Functional of a subset of the n units of a sample.
 
-    The cost is proportional to the number of units of the subset, not to n.
+    Each unit of the subset is a cell of the table. The cost is proportional to the size
+    of the subset, not to n.
     """
 
     units: Array
@@ -479,13 +485,13 @@ class SubsetFunctional(Component):
 
 @dataclass(frozen=True, eq=False)
 class Composite(Functional):
-    """A function of the values of several components."""
+    """Function of the values of several functionals."""
 
     components: Sequence[Functional]
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:
-        """Derivatives with respect to the values of the components, at weights p."""
+        """Compute derivatives with respect to the component values, at weights p."""
 
     def boundary(self, counts: Array) -> list[Boundary]:
         pairs = zip(self.slopes(counts), self.components, strict=True)
@@ -509,7 +515,7 @@ class Composite(Functional):
 
 @dataclass(frozen=True, eq=False)
 class LinearCombination(EqualByParts, Composite):
-    """A linear combination of functionals on one table."""
+    """Linear combination of functionals of one table."""
 
     coefficients: Sequence[float]
 
@@ -531,7 +537,7 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Influence values after each component's term is multiplied by a factor."""
+        """Compute influence values after multiplying each component by a factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)

@@ -10,12 +10,13 @@ from skci.measures.functional import Component, EqualByParts, Evaluation, Functi
 
 @dataclass(frozen=True, eq=False)
 class Poststratified(EqualByParts, Functional):
-    r"""A functional of a mixture of strata, :math:`T(\sum_h W_h p_h)`.
+    r"""Functional of a population from stratified samples, :math:`T(\sum_h W_h p_h)`.
 
-    Each cell belongs to one stratum. The functional depends on weights q only by the
-    distributions :math:`p_h = q_h / q_{h \cdot}` within strata. Therefore a constrained
-    maximum of the multinomial likelihood keeps the observed totals of strata, and is
-    also the maximum for independent multinomials with fixed sizes.
+    The shares :math:`W_h` of the strata are known or estimated. Each cell belongs to
+    one stratum. The functional depends on weights q only through the distributions
+    :math:`p_h = q_h / q_{h \cdot}` within strata. Therefore a constrained maximum of
+    the multinomial likelihood keeps the observed totals of strata, and is also the
+    maximum for independent multinomials with fixed sizes.
     """
 
     functional: Component
@@ -28,9 +29,10 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def samples(self) -> Array:
-        """Sample index of each cell.
+        """Index of the sample to which each cell belongs.
 
-        If the shares of strata are estimated, the last sample estimates the shares.
+        Each stratum is a sample. If the shares of strata are estimated, the last sample
+        is the sample that estimates the shares.
         """
         n_strata = self.strata.max() + 1
         n_shares = n_strata if self.shares is None else 0
@@ -38,12 +40,12 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """Indices that sort cells by sample, and the start of each sample."""
+        """Return the order of the cells by sample, and the start of each sample."""
         order = np.argsort(self.samples, kind="stable")
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
     def sums(self, values: Array) -> Array:
-        """Add up values by sample.
+        """Sum the values of the cells of each sample.
 
         Values of the last sample, which estimates the shares, may be omitted.
         """
@@ -56,10 +58,10 @@ class Poststratified(EqualByParts, Functional):
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
-        """Compute (values - c) / w, with a constant c per sample.
+        """Compute (values - c) / w, with a constant c for each sample.
 
-        The constants are such that the results have mean zero under q within each
-        sample. Values have shape (K, r, m); q and w have shape (K, m).
+        The constants are such that the results have mean zero within each sample if
+        cells are weighted by q. Values have shape (K, r, m); q and w have shape (K, m).
         """
         q, w = q[:, np.newaxis], w[:, np.newaxis]
         means = self.sums(values * q / w) / self.sums(q / w)
@@ -70,8 +72,8 @@ class Poststratified(EqualByParts, Functional):
     ) -> tuple[Array, Array]:
         """Solve the Newton equations without the second derivatives of the functional.
 
-        Returns solutions for right-hand sides (K, r, m), and the signs of the
-        determinants. Without second derivatives the samples are independent, except
+        Returns solutions for right-hand sides of shape (K, r, m), and the signs of the
+        K determinants. Without second derivatives the samples are independent, except
         that estimated shares are coupled to the cells of their strata.
         """
         solution = self.centred(right, q, w)
@@ -93,7 +95,10 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _cells_of_table(self) -> Array:
-        """Indicator matrix (m, k) that assigns cells to the cells of the mixture."""
+        """Indicator matrix that assigns cells of strata to cells of the mixture.
+
+        The matrix has shape (m, k) for m cells of strata and k cells of the mixture.
+        """
         cells = self.functional.cells
         table_cells = np.arange(self.functional.size + self.functional.is_partial)
         indicators: Array = cells[:, np.newaxis] == table_cells
@@ -101,24 +106,28 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def occurs(self) -> Array:
-        """Mask of the cells of the mixture that can occur, (k,)."""
+        """Mask of the cells that can occur in the mixture of strata."""
         return np.any(self._cells_of_table, axis=0)
 
     @cached_property
     def of_table(self) -> Component:
-        """Functional of the mixture, whose table has a further cell for other rows."""
+        """Functional of the mixture, with a further cell for rows outside its table."""
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
         return Component(self.functional.functional, cells, size)
 
     def table(self, q: Array) -> Array:
-        """Weights of the cells of the mixture, (..., k)."""
+        """Compute the weights of the cells in the mixture of strata.
+
+        The result has shape (..., k).
+        """
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Derivatives of the k possible mixture cells with respect to q, (K, k, m).
+        """Compute derivatives of the mixture's cells with respect to the weights q.
 
-        The derivatives are correct up to a constant for each sample.
+        The result has shape (K, k, m) for the k cells that can occur. The derivatives
+        are correct up to a constant for each sample.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T

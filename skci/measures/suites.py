@@ -16,7 +16,7 @@ _ROUNDING = 1e-9  # rounding error of a number of scores
 
 
 def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
-    r"""Mean of the middle half of all scores.
+    r"""Compute the mean of the middle half of all scores.
 
     The floor(n / 4) smallest and the floor(n / 4) largest of n scores are trimmed. Let
     a and b be the smallest and the largest remaining score. The influence value of a
@@ -38,7 +38,7 @@ def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
 def mean_below(
     scores: Array, weights: Array, maximum: float = np.inf
 ) -> tuple[float, Array]:
-    """Mean of the scores after scores above `maximum` are replaced by `maximum`."""
+    """Compute the mean of scores that are clipped to at most `maximum`."""
     values = np.minimum(scores, maximum)
     mean = float(weights @ values)
     return mean, values - mean
@@ -47,11 +47,11 @@ def mean_below(
 def probability_of_improvement(
     first: list[Array], second: list[Array]
 ) -> tuple[float, Array, Array]:
-    """Probability that a run of one model is better than a run of another model.
+    """Estimate the probability that a run of one model beats a run of another model.
 
-    The probability is averaged over tasks; ties count half. The function also returns
-    the influence values of the runs of each model, task by task, relative to the
-    weights of the runs.
+    The probability is averaged over tasks. Ties count half. The function also returns
+    the influence values of the runs of each model, ordered by task. Influence values
+    are relative to the weights of the runs.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)

@@ -22,14 +22,14 @@ NEGATED = "neg_"
 
 @dataclass(frozen=True)
 class Link:
-    """Monotone link function, on whose scale an interval is symmetric."""
+    """Monotone link function: an interval is symmetric on its scale."""
 
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     backward: Callable[[Any], Any]
 
     def negated(self) -> Link:
-        """Link function for negated values, x -> -forward(-x)."""
+        """Return the link function for negated values, x -> -forward(-x)."""
         return Link(
             partial(_odd, self.forward),
             partial(_even, self.slope),
@@ -192,9 +192,9 @@ class MeasureProperties:
         return 1 if self.greater_is_better else -1
 
     def phrase(self, predicate: str) -> str:
-        """Replace "worse" and "better" by "lower" and "higher" if necessary.
+        """Replace "worse" and "better" by "lower" and "higher" for neutral measures.
 
-        The words are replaced if values of the measure are neither better nor worse.
+        Neither higher nor lower values of a neutral measure are better.
         """
         if self.has_better:
             return predicate
@@ -202,11 +202,11 @@ class MeasureProperties:
         return predicate.replace("worse", worse).replace("better", better)
 
     def of_classes(self, name: str) -> MeasureProperties:
-        """Properties of the measure in single classes, or averaged over classes."""
+        """Return properties for single classes, or for an average over classes."""
         return replace(self, name=name, plus_four=None, proportion=None)
 
     def negated(self) -> MeasureProperties:
-        """Properties of the measure times -1."""
+        """Return the properties of the measure multiplied by -1."""
         low, high = self.bounds
         return replace(
             self,

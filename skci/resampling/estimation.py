@@ -55,7 +55,7 @@ class EstimatorPredictions(NamedTuple):
     estimator: Any
 
     def subset(self, rows: Array) -> EstimatorPredictions:
-        """Predictions for some of the rows."""
+        """Select the predictions for some of the rows."""
         predicted, scores, estimator = self
         predicted = None if predicted is None else predicted[rows]
         return EstimatorPredictions(
@@ -64,7 +64,7 @@ class EstimatorPredictions(NamedTuple):
 
 
 class TrainingSizes(NamedTuple):
-    """Sizes of training subsets, to which estimators are fitted."""
+    """Training set sizes of a learning curve."""
 
     by_name: Mapping[str, tuple[str, int]]
     """Estimator name and size, for each name that combines an estimator and a size."""
@@ -82,7 +82,7 @@ class TrainingSizes(NamedTuple):
         return train[position <= last_unit]
 
     def labelled(self, parameter: Parameter) -> Parameter:
-        """Move the training size from the model's name to a subgroup."""
+        """Move the training set size from the model name to a subgroup."""
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
@@ -184,10 +184,10 @@ class Resampling:
     ) -> list[dict[str, EstimatorPredictions]]:
         """Fit each estimator to each training set, in parallel.
 
-        Returns predictions by split and name. `kind` is the name of a split in error
-        messages, for example "fold". If fitted `models` are passed, by split and name,
-        they are not fitted again. If estimators are fitted to training subsets, the
-        order of the units is the same for all subsets.
+        Returns a mapping from estimator name to predictions for each split. `kind` is
+        the name of a split in error messages, for example "fold". If fitted `models`
+        are passed, by split and name, they are not fitted again. If estimators are
+        fitted to training subsets, the order of the units is the same for all subsets.
         """
         splits, rank = list(splits), np.arange(0)
         if self.sizes:
@@ -211,7 +211,7 @@ class Resampling:
         return [{name: next(results) for name, _ in self.estimators} for _ in splits]
 
     def _weights_for(self, estimator: Any) -> Array | None:
-        """Weights of the rows, or None if the estimator requests no weights."""
+        """Return the row weights, or None if the estimator requests no weights."""
         weights = self.rows.sample_weight
         if weights is None or not get_config()["enable_metadata_routing"]:
             return None
@@ -227,9 +227,10 @@ class Resampling:
     ) -> Sample:
         """Create a sample from predictions for the test rows of a pool of splits.
 
-        Folds are subgroups of the sample if there are scores, or if `by_fold` is true.
-        The units of the sample are rows. If the metrics use only labels, units are
-        distinct outcomes instead, unless `by_rows` is true.
+        A pool is a set of splits with disjoint test sets. If there are scores, or if
+        `by_fold` is true, the sample has a subgroup for each fold. The units of the
+        sample are rows. If the metrics use only labels, units are distinct outcomes
+        instead, unless `by_rows` is true.
         """
         predicted, scores = (
             {
@@ -260,8 +261,9 @@ class Resampling:
         """Evaluate a resampling scheme in batches, with one fit per training set.
 
         A pool is a set of splits that are evaluated together. For each batch, the
-        method yields the evaluated pools, the predictions by pool and split, and the
-        number of pools, counted from the first, from which the estimate is computed.
+        method yields the evaluated pools, the predictions by pool and split, and a
+        count. The estimate is computed from this number of pools, beginning with the
+        first.
         """
         n_sets = 0
         if self.verbose or (self.verbose is None and is_watched()):
@@ -297,7 +299,7 @@ class Resampling:
                 yield evaluated, fitted, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
-        """Report the metrics of all estimators, with the variance of a scheme."""
+        """Report the metrics of all estimators, with the variance of the scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
         parameters: list[TableParameter] = []
@@ -350,7 +352,7 @@ class Resampling:
         splits: Iterable[Split],
         fitted: Iterable[Mapping[str, EstimatorPredictions]],
     ) -> RowEstimates:
-        """Estimates from the first out-of-fold prediction of each row."""
+        """Compute estimates from the first out-of-fold prediction of each row."""
         pairs = zip(splits, fitted, strict=True)
         nonempty = (pair for pair in pairs if len(pair[0].test))
         pool, predicted = zip(*nonempty, strict=True)
@@ -359,7 +361,10 @@ class Resampling:
         return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
 
     def _announced(self, n_training_sets: int) -> Progress:
-        """Progress line of the fits; if verbose, print the number of fits."""
+        """Create the progress line of the fits.
+
+        If verbose, the number of fits is also printed.
+        """
         n_fits = n_training_sets * len(self.estimators)
         if self.verbose:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
@@ -368,8 +373,8 @@ class Resampling:
     def _check_means(self, scheme: Scheme) -> None:
         """Check that each metric is a mean over rows, and has a best value.
 
-        The losses of rows do not depend on weights if the metric is a mean. The check
-        uses random predictions, with equal and with random weights.
+        For a mean, the loss of a row does not depend on the weights. This is checked
+        for random predictions, with equal and with random weights.
         """
         rng, n = np.random.default_rng(0), self.rows.n
         reads, scored, _ = self.request
@@ -403,7 +408,7 @@ class Resampling:
             )
 
     def _warn_of_stratified(self, scheme: Scheme, pool: EvaluatedPool) -> None:
-        """Warn if the variance between splits omits the variance of the prevalence."""
+        """Warn if stratified splits hide the variance of the prevalence."""
         moving = (
             pool.moving_with_prevalence if scheme.has_variance_between_splits else []
         )
@@ -417,7 +422,7 @@ class Resampling:
             )
 
     def _target(self, splits: Sequence[Split]) -> str:
-        """Description of the procedures, with the sizes of the training sets."""
+        """Describe the fitted estimators, with the sizes of the training sets."""
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
         if max(sizes) > _SAME_SIZE * min(sizes):  # for example with a time series
@@ -477,7 +482,10 @@ def _fit(
 def _estimators(
     fitted: Sequence[Mapping[str, EstimatorPredictions]],
 ) -> dict[str, list[Any]]:
-    """Fitted estimators of all splits by name; empty if estimators are not kept."""
+    """Return the fitted estimators of all splits by name.
+
+    The result is empty if estimators are not kept.
+    """
     return {
         name: [by_name[name].estimator for by_name in fitted]
         for name, first in fitted[0].items()
@@ -488,8 +496,8 @@ def _estimators(
 def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
     """Replace the estimate of a parameter by a fixed value.
 
-    Second derivatives of areas are dropped, because areas of out-of-fold predictions
-    would compare scores of different models.
+    Second derivatives of areas under curves are dropped. They would compare out-of-fold
+    scores of different models.
     """
     fixed = with_fixed_estimate(compared_within_folds(parameter), estimate)
     if parameter.support.classes:

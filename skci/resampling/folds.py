@@ -21,7 +21,7 @@ from skci.resampling.estimation import Resampling
 def cross_val_folds(
     estimator: Any, X: Any, y: Any, *, groups: Any = None, cv: Any = None
 ) -> Array:
-    """Index of the fold in which cross_val_predict predicts each row.
+    """Return the index of the fold in which cross_val_predict predicts each row.
 
     Pass the same arguments as to :func:`sklearn.model_selection.cross_val_predict`. A
     splitter that shuffles needs a fixed ``random_state``, so that both functions make
@@ -184,7 +184,7 @@ def fold_models_report(
 
 
 def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
-    """Results of cross_validate by the name of the estimator."""
+    """Check results of cross_validate, and return them by estimator name."""
     several = isinstance(cv_results, Mapping) and all(
         isinstance(result, Mapping) for result in cv_results.values()
     )

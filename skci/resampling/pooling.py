@@ -42,10 +42,10 @@ FOLD = "fold"
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedPool:
-    """Metrics of the test rows of a pool of splits.
+    """Metrics evaluated on the test rows of a pool of splits.
 
-    A pool is a set of splits with disjoint test sets. The sample may have folds as
-    subgroups.
+    A pool is a set of splits with disjoint test sets. The sample may have a subgroup
+    for each fold.
     """
 
     metric_set: MetricSet
@@ -56,12 +56,12 @@ class EvaluatedPool:
 
     @cached_property
     def parameters(self) -> list[TableParameter]:
-        """Parameters of the metrics, for the rows of all folds."""
+        """Metrics of all models, computed from the rows of all folds."""
         return list(self.metric_set.bind(replace(self.sample, subgroups=None)))
 
     @property
     def values(self) -> Array:
-        """Values of the metrics from all rows, (K,); NaN for undefined metrics.
+        """Values of the K metrics, computed from all rows; NaN if undefined.
 
         Most metrics are computed from tables of labels or from sums over rows, which
         are added over folds. Areas under curves compare scores of different rows, but
@@ -84,15 +84,15 @@ class EvaluatedPool:
 
     @property
     def best(self) -> Array:
-        """Best possible values of the metrics, (K,), which may be infinite."""
+        """Best possible value of each metric, which may be infinite."""
         traits = [parameter.trait for parameter in self.parameters]
         return np.array([trait.bounds[trait.greater_is_better] for trait in traits])
 
     @property
     def losses(self) -> Array:
-        """Losses of the rows of positive weight, (K, n).
+        """Loss of each row of positive weight, of shape (K, n) for K metrics.
 
-        The metrics are means of the losses. The rows are the units of the sample. The
+        Each metric is the mean of its losses. The rows are the units of the sample. The
         loss of a row is the estimate plus the influence value of the row.
         """
         losses = []
@@ -104,9 +104,9 @@ class EvaluatedPool:
 
     @property
     def without_information(self) -> Array:
-        """Values of the metrics if predictions were independent of the truth.
+        """Expected value of each metric if predictions were independent of the truth.
 
-        A value is the mean over all pairs of a true and a predicted value. The true
+        The value is the mean over all pairs of a true and a predicted value. The true
         values in the pairs are all labels, or up to 1,000 quantiles of the true
         numbers.
         """
@@ -125,9 +125,9 @@ class EvaluatedPool:
 
     @property
     def moving_with_prevalence(self) -> list[str]:
-        """Names of the parameters that depend on the prevalence.
+        """Names of the metrics that depend on the prevalence.
 
-        A parameter depends on the prevalence if it changes when the weights of all rows
+        A metric depends on the prevalence if it changes when the weights of all rows
         with one of the true labels are doubled.
         """
         codes, weights = self.sample.codes, self.sample.rows.weights
@@ -147,7 +147,7 @@ class EvaluatedPool:
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
-    """Mean of areas under curves, weighted by the numbers of compared pairs."""
+    """Average areas under curves, weighted by the number of compared pairs."""
     values = np.array([parameter.estimate for parameter in parameters])
     weights = np.array([_n_pairs(parameter) for parameter in parameters])
     defined = ~np.isnan(values) & (weights > 0)
@@ -157,7 +157,7 @@ def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
 
 
 def _n_pairs(parameter: TableParameter) -> float:
-    """Number of (positive, negative) pairs that an area compares.
+    """Count the (positive, negative) pairs that an area under a curve compares.
 
     If the area does not have two classes, the result is the number of rows.
     """
@@ -170,7 +170,10 @@ def _n_pairs(parameter: TableParameter) -> float:
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
 ) -> dict[ParameterLabels, list[ParameterT]]:
-    """Group parameters that differ only in the fold, by key without the fold."""
+    """Group parameters that differ only in the fold.
+
+    The keys of the result are the keys of the parameters without the fold.
+    """
     blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
@@ -178,17 +181,17 @@ def blocks_of_folds(
 
 
 def estimate_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
-    """Joint estimate of the metrics in each fold, with folds as subgroups."""
+    """Estimate the metrics in each fold jointly, with folds as subgroups."""
     return metric_set.joint(map(compared_within_folds, metric_set.bind(sample)), sample)
 
 
 def mean_over_folds(joint: JointEstimate) -> JointEstimate:
-    """Joint estimate of means over folds; influence values are centred within folds."""
+    """Estimate means over folds jointly, with variances computed within folds."""
     return mean_over_parts(joint, "these {} fold models", _WITHIN_FOLDS)
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """Explain in the messages on an area that the area compares rows of one fold."""
+    """Adapt the messages on an area under a curve to a comparison within folds."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)
@@ -198,7 +201,10 @@ def compared_within_folds(parameter: ParameterT) -> ParameterT:
 def mean_over_parts(
     joint: JointEstimate, target: str, resampling: str = ""
 ) -> JointEstimate:
-    """Joint estimate of means over subgroups; `target` describes the subgroups."""
+    """Estimate means over subgroups jointly.
+
+    The text `target` describes the subgroups.
+    """
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [

@@ -47,7 +47,7 @@ Summaries = Sequence[Sequence[Any]]
 
 
 class Scheme(ABC):
-    """Resampling scheme: the splits, and the variance of estimates."""
+    """Resampling scheme, which determines the splits and the variance of estimates."""
 
     name: str
     min_sizes: ClassVar[Mapping[str, int]] = {}
@@ -65,19 +65,22 @@ class Scheme(ABC):
 
     @abstractmethod
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield batches of pools; a pool is a set of splits evaluated together."""
+        """Yield batches of pools.
+
+        A pool is a set of splits that are evaluated together.
+        """
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """Data of an evaluated pool that `moments` requires."""
+        """Return the data of an evaluated pool that `moments` requires."""
         return pool.values
 
     @abstractmethod
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        """Compute estimates and covariance from the summaries of all pools."""
+        """Compute estimates and their covariance from the summaries of all pools."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """Description of the scheme in the title of a report."""
+        """Return a description of the scheme for the title of a report."""
 
 
 def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
@@ -125,7 +128,11 @@ class GroupJackknife(Scheme):
     min_sizes: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield a cross-validation of all groups, then one without each group."""
+        """Yield the pools of each partition of the rows into groups.
+
+        The first pool is a cross-validation over all groups. In each further pool, one
+        group is left out.
+        """
         for group in rows.partitions(self.n_groups, self.n_partitions):
             tests = [np.flatnonzero(group == k) for k in range(self.n_groups)]
             pools: list[Pool] = [
@@ -139,12 +146,12 @@ class GroupJackknife(Scheme):
             yield pools, 1
 
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
-        r"""Moments with degrees of freedom for P partitions of the same n units.
+        r"""Compute estimates and their covariance from P partitions into G groups.
 
         The degrees of freedom :math:`\nu` for independent partitions are divided by
-        :math:`1 + (P - 1)(G - 1)/(n - 1)`: if an estimate is linear in the units, the
-        variances of two random partitions have the correlation
-        :math:`(G - 1)/(n - 1)`.
+        :math:`1 + (P - 1)(G - 1)/(n - 1)`. If an estimate is linear in the n units, the
+        variances from two random partitions have the correlation :math:`(G - 1)/(n -
+        1)`.
         """
         values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])
@@ -163,7 +170,7 @@ class GroupJackknife(Scheme):
 
 @dataclass(frozen=True)
 class SplitT(Scheme):
-    """A t interval from the variance between splits."""
+    """Resampling scheme with a t interval from the variance between splits."""
 
     name: str
     default_for: str = ""
@@ -211,7 +218,7 @@ class SplitT(Scheme):
 
 
 def _halves(rows: ResampledRows) -> Sequence[Split]:
-    """Splits of five repetitions, in which each half is tested on the other half."""
+    """Make the splits of five repetitions of two-fold cross-validation."""
     splits = [
         Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
         for half in (rows.partitions(2, 5) if rows.cv is None else ())
@@ -265,13 +272,13 @@ class Bootstrap632(Scheme):
         return "bootstrap-632+" if self.plus else "bootstrap-632"
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        """Yield the fit to all rows, then the bootstrap samples."""
+        """Yield a split that trains on all rows, then the bootstrap splits."""
         everything = np.arange(rows.n)
         yield [(Split(everything, everything),)], 0
         yield from _batched(self._samples(rows))
 
     def _samples(self, rows: ResampledRows) -> Iterator[Split]:
-        """Yield splits into a bootstrap sample of units and the remaining rows."""
+        """Yield splits that train on a bootstrap sample and test the remaining rows."""
         rng = np.random.default_rng(rows.random_state)
         units, n_units = rows.units(2), rows.n_units
         for _ in range(self.n_samples):

@@ -51,7 +51,10 @@ class Splits(Sequence[Split]):
 
 
 def _packed(rows: Array) -> Array:
-    """Compress row indices, to a bit mask if they increase, else to int32."""
+    """Compress row indices to a bit mask or to 32-bit integers.
+
+    A bit mask is used if the indices increase.
+    """
     if (rows[1:] > rows[:-1]).all():
         return np.packbits(np.bincount(rows) > 0)
     return rows.astype(np.int32)
@@ -76,13 +79,13 @@ def take_rows(X: Any, rows: Array) -> Any:
 
 
 def is_number_of_folds(cv: Any) -> bool:
-    """Whether cv is a number of folds or None, not a splitter."""
+    """Return whether `cv` is a number of folds or None, not a splitter."""
     return cv is None or isinstance(cv, Integral)
 
 
 @dataclass(frozen=True, eq=False)
 class ResampledRows:
-    """Rows to resample, with their independent units and the splitter."""
+    """Rows to be resampled, with their independent units and the splitter."""
 
     X: Any
     """Features, for splitters that use them."""
@@ -102,12 +105,12 @@ class ResampledRows:
 
     @property
     def weights(self) -> Array:
-        """Weights of the rows, by default 1."""
+        """Weight of each row, by default 1."""
         return np.ones(self.n) if self.sample_weight is None else self.sample_weight
 
     @property
     def n_units(self) -> int:
-        """Number of independent units: clusters, or rows."""
+        """Number of independent units, that is, clusters or single rows."""
         return int(self.units().max()) + 1
 
     def units(self, minimum: int = 1) -> Array:
@@ -123,7 +126,10 @@ class ResampledRows:
         return units
 
     def partitions(self, n_parts: int, n_partitions: int) -> Iterator[Array]:
-        """Yield random partitions of the units, as the part index of each row."""
+        """Yield random partitions of the units into `n_parts` parts.
+
+        A partition is an array with the part index of each row.
+        """
         rng = np.random.default_rng(self.random_state)
         units = self.units(n_parts)
         parts = np.arange(self.n_units) % n_parts
@@ -150,7 +156,7 @@ class ResampledRows:
     def is_stratified(self) -> bool:
         """Whether all splits have the same share of each label.
 
-        A splitter is recognised by its class name; splits passed by the user are
+        A splitter is recognised by its class name. Splits passed by the user are
         inspected.
         """
         if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
@@ -174,7 +180,7 @@ class ResampledRows:
 
 
 def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
-    """Check splits of n rows, and yield row indices."""
+    """Check the splits of n rows, and yield each split as arrays of row indices."""
     k = -1
     for k, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
@@ -224,10 +230,11 @@ def _check_part(values: Any, name: str, n: int, where: str) -> Array:
 
 
 def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
-    """Whether test sets have the same share of each label.
+    """Return whether all test sets have the same share of each label.
 
-    For test sets of equal size, the count of each label must differ by less than one
-    row from its expectation, the share of the label times the size of the set.
+    The expected count of a label in a test set is the share of the label times the size
+    of the set. For test sets of equal size, each count must differ from its expectation
+    by less than one row.
     """
     labels, codes = np.unique(y, return_inverse=True)
     counts = np.array([np.bincount(codes[test], None, len(labels)) for test in tests])

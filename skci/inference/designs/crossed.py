@@ -61,7 +61,7 @@ class Crossed:
 
     @property
     def n_units(self) -> int:
-        """Number of levels of the factor that has fewer levels."""
+        """Number of levels of the smaller factor."""
         return min(len(names) for names, _ in self._factors)
 
     @property

@@ -49,7 +49,8 @@ class Task(NamedTuple):
 
     For the method "blurred", the standard error includes the added noise. `rarer_class`
     is the number of rows in the rarer class of an area under a curve, and 0 for other
-    measures. `functional` and `counts` are None if there is no table of counts.
+    measures. `functional` and `counts` are None if the estimate is not computed from a
+    table of counts.
     """
 
     trait: MeasureProperties
@@ -69,7 +70,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalMethod:
-    """An interval method and its requirements on the measure and the covariance."""
+    """Interval method, with its requirements on the measure and the data."""
 
     applies: Callable[[MeasureProperties], bool] = lambda trait: True
     """Whether the method supports a measure."""
@@ -95,22 +96,23 @@ class IntervalMethod:
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method increases the variance of the observed table."""
+        """Whether the method uses a larger variance than the observed data have."""
         return self.smooths or self.blurs
 
     def serves(
         self, trait: MeasureProperties, available: AvailableData = "table"
     ) -> bool:
-        """Whether the method supports a measure, given the available information."""
+        """Return whether the method supports a measure, given the available data."""
         suffices = _INCREASING.index(available) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
 
     def limits(
         self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
     ) -> list[Limits]:
-        """Lower and upper limits of tasks, each with two critical values.
+        """Compute the lower and upper limits of several intervals.
 
-        Methods that add pseudo-counts use z, the normal quantile of the level.
+        Each task has two critical values, one for each limit. Methods that add
+        pseudo-counts use z, the normal quantile of the level.
         """
         return [
             _clip(task, *self._limits(task, below, above, z))
@@ -120,7 +122,7 @@ class IntervalMethod:
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        """Critical values at which one limit of an interval equals a null value.
+        """Compute the critical values at which limits of intervals equal null values.
 
         If the alternative is `above` the null, the limit is the lower limit, else the
         upper limit. The critical value is negative if the null lies on the other side
@@ -134,7 +136,7 @@ class IntervalMethod:
         return np.array(roots)
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
-        """Limits of one task, before clipping, for two critical values."""
+        """Compute the limits of one task for two critical values, without clipping."""
         raise NotImplementedError
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -144,8 +146,7 @@ class IntervalMethod:
 def _clip(task: Task, low: float, high: float) -> Limits:
     """Clip limits to the range, and keep the estimate between the limits.
 
-    If the estimate lies on the boundary of the range, the limit on this side is the
-    boundary.
+    If the estimate is on a boundary of the range, this boundary is a limit.
     """
     lowest, highest = task.trait.range_of_estimator
     low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
@@ -161,16 +162,16 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 
 
 class Wald(IntervalMethod):
-    """Centre plus and minus `crit` standard errors, on the scale of a link function.
+    """Wald interval, which is symmetric on the scale of a link function.
 
-    For contrasts of areas under curves, the correction for skewness moves limits only
-    outwards. The skewness of such contrasts is estimated from the few rows of the rarer
-    class, and the error of the estimated skewness is correlated with the error of the
-    contrast.
+    The limits are `crit` standard errors away from the estimate. With the correction
+    for skewness, limits of contrasts of areas under curves only move outwards. The
+    skewness of such contrasts is estimated from the few rows of the rarer class, and
+    the error of the estimated skewness is correlated with the error of the contrast.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
-        """Link function, with the centre and standard error before transformation."""
+        """Return the link function, the centre and the standard error."""
         return task.trait.scale, task.estimate, task.standard_error
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
@@ -186,7 +187,7 @@ class Wald(IntervalMethod):
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        """Distance of the null from the estimate, in standard errors.
+        """Compute the distance of the null from the estimate, in standard errors.
 
         The distance refers to limits that are not clipped to the range. The distance is
         at most 0 if the limit and the null are on different sides of the estimate.
@@ -204,10 +205,11 @@ class Wald(IntervalMethod):
 
 
 def with_curvature(s: float, c: float) -> float:
-    r"""Error s with curvature c added, about :math:`s + c s^2`.
+    r"""Add the curvature c to a studentised error s.
 
-    The result increases with s: it is :math:`(e^{2 c s} - 1) / (2 c)` if :math:`c s >
-    0`, as for a ratio with a small denominator, and the inverse function otherwise.
+    The result is about :math:`s + c s^2`, and increases with s. It is :math:`(e^{2 c s}
+    - 1) / (2 c)` if :math:`c s > 0`, as for a ratio with a small denominator, and the
+    inverse function otherwise.
     """
     if abs(c) < _SYMMETRIC:
         return s
@@ -226,18 +228,19 @@ def _transformed(t: float, a: float, b: float, c: float) -> float:
 
 
 def _untransformed(u: float, a: float, b: float, c: float) -> float:
-    """Inverse of `_transformed`.
+    """Transform an approximately normal error u to a studentised error.
 
-    Solves :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T, then adds curvature c.
+    This is the inverse of `_transformed`. It solves :math:`T + a T^2 + a^2 T^3 / 3 + b
+    = u` for T, then adds the curvature c.
     """
     t = u - b if abs(a) < _SYMMETRIC else float(np.cbrt(1 + 3 * a * (u - b)) - 1) / a
     return -with_curvature(c - t, c)
 
 
 class PlusFour(Wald):
-    """Wald's interval after z^2 rows are added in equal parts to all cells.
+    """Wald interval after z^2/4 pseudo-counts are added to each cell.
 
-    Each of the four cells of a binary table gains z^2/4.
+    The cells are the four counts of a binary confusion matrix.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -250,7 +253,7 @@ class PlusFour(Wald):
 
 
 class AgrestiCoull(Wald):
-    """Wald's interval after z^2/2 successes and z^2/2 failures are added (1998)."""
+    """Agresti-Coull interval, with z^2/2 added successes and z^2/2 added failures."""
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         successes, trials = task.trait.successes_and_trials(task.counts)
@@ -260,7 +263,7 @@ class AgrestiCoull(Wald):
 
 
 class Logit(Wald):
-    """Wald's interval on the logit scale, with the range mapped to (0, 1).
+    """Wald interval on the logit scale, after the range is mapped to (0, 1).
 
     Let k be the number of rows in the rarer class of an area under a curve, divided by
     the design effect. If the area is 0 or 1, its logit is infinite. The interval is
@@ -313,7 +316,7 @@ class Logit(Wald):
 
 
 def _in_range(task: Task) -> Task:
-    """Task with the estimate rescaled from its range to (0, 1)."""
+    """Rescale the estimate and its standard error from the range to (0, 1)."""
     lowest, highest = task.trait.bounds
     width = highest - lowest
     share = (task.estimate - lowest) / width
@@ -321,16 +324,20 @@ def _in_range(task: Task) -> Task:
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
-    """Whether an estimate near the boundary has a variance above Birnbaum's bound."""
+    """Return whether the variance exceeds its maximum for an area under a curve.
+
+    The maximum is Birnbaum's bound. It is checked only near the boundary of the range.
+    """
     a, error = task.estimate, task.standard_error
     largest = a * (1 - a) * task.design_effect
     return task.rarer_class * error**2 > largest and error > min(a, 1 - a)
 
 
 def _wilson(task: Task, crit: float) -> float:
-    """Wilson's limit for an area A, treated as A k successes in k trials.
+    """Compute a Wilson limit for an area under a curve.
 
-    k is the number of rows in the rarer class, divided by the design effect.
+    The area A is treated as a proportion of A k successes in k trials, where k is the
+    number of rows in the rarer class, divided by the design effect.
     """
     c, p = crit, task.estimate
     k = task.rarer_class / task.design_effect
@@ -363,14 +370,14 @@ class Wilson(IntervalMethod):
 
 @dataclass(frozen=True)
 class Beta(IntervalMethod):
-    """Quantiles of beta distributions, for x successes in n trials.
+    """Interval of a proportion from quantiles of beta distributions.
 
-    The lower limit is a quantile of Beta(x + a, n - x + 1 - a), and the upper limit is
-    a quantile of Beta(x + 1 - a, n - x + a). The interval with a = 0 is the exact
-    interval of Clopper and Pearson (1934). The interval with a = 1/2 is the
-    equal-tailed posterior interval under Jeffreys' prior (Brown, Cai and DasGupta,
-    2001). If x is 0 or n, a beta distribution may be undefined; the limit is then 0 or
-    1.
+    Let x be the number of successes in n trials. The lower limit is a quantile of
+    Beta(x + a, n - x + 1 - a), and the upper limit is a quantile of Beta(x + 1 - a, n -
+    x + a). The interval with a = 0 is the exact interval of Clopper and Pearson (1934).
+    The interval with a = 1/2 is the equal-tailed posterior interval under Jeffreys'
+    prior (Brown, Cai and DasGupta, 2001). If x is 0 or n, a beta distribution may be
+    undefined; the limit is then 0 or 1.
     """
 
     a: float
@@ -394,9 +401,10 @@ class Beta(IntervalMethod):
 
 
 class Score(IntervalMethod):
-    """Score interval: values that the score test of a multinomial does not reject.
+    """Score interval: all values that the score test does not reject.
 
-    The test statistic is divided by the design effect (Rao and Scott, 1981).
+    The test is for multinomial counts. Its statistic is divided by the design effect
+    (Rao and Scott, 1981).
     """
 
     def limits(
@@ -425,10 +433,10 @@ class Score(IntervalMethod):
 
 
 class AgreementInterval(Score):
-    """Interval for two models that agree in all rows; see `Agreement`.
+    """Interval for the difference of two models that agree in all rows.
 
-    The limits bound the difference of the models in the population. If `Agreement` has
-    no bound, the interval is the score interval.
+    The limits bound the difference in the population. If `task.agreement` has no bound
+    for the difference, the score interval is computed.
     """
 
     def limits(
@@ -456,7 +464,7 @@ def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
-    """Functionals, counts, ranges and design effects of tasks."""
+    """Return arrays of the functionals, counts, ranges and design effects of tasks."""
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)
@@ -528,7 +536,7 @@ def automatic(
     available: AvailableData = "table",
     preferred: Sequence[str] = (),
 ) -> str:
-    """Method that "auto" selects: the first supported method, else "delta"."""
+    """Return the first supported method, or "delta" if no method is supported."""
     for method in (*preferred, *trait.automatic):
         if METHODS[method].serves(trait, available):
             return method
@@ -542,10 +550,10 @@ def unsupported_reason(
     *,
     available: AvailableData = "table",
 ) -> str | None:
-    """Explain why a method does not support a measure; None if the method supports it.
+    """Explain why an interval method does not support a measure.
 
-    The text names the methods that support the measure. `where` is a text that is
-    appended to the reason.
+    The text names the methods that support the measure. The result is None if the
+    method supports the measure. The text `where` is appended to the reason.
     """
     if METHODS[method].serves(trait, available):
         return None
@@ -565,7 +573,7 @@ def check_serves(
     *,
     available: AvailableData = "table",
 ) -> None:
-    """Check that a method supports a measure; see `unsupported_reason`."""
+    """Raise an error if an interval method does not support a measure."""
     if method != AUTO and not METHODS[method].serves(trait, available):
         raise ValueError(unsupported_reason(method, trait, where, available=available))
 
@@ -577,7 +585,7 @@ def method_without_table(
     available: AvailableData,
     preferred: Sequence[str] = (),
 ) -> str:
-    """Check that a method suits the available data, and resolve "auto"."""
+    """Check that an interval method suits the available data, and resolve "auto"."""
     check_serves(method, trait, available=available)
     if method == AUTO:
         return automatic(trait, available=available, preferred=preferred)

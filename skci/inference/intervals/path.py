@@ -65,7 +65,7 @@ _ROOT_DIFFERENCE = 0.1  # largest change of the root in such a step
 
 
 class Batch:
-    """Set of arrays with common leading axes, which are indexed together."""
+    """Set of arrays that are indexed together along their leading axes."""
 
     def __getitem__(self, index: Any) -> Self:
         return type(self)(*[array[index] for array in vars(self).values()])
@@ -77,7 +77,7 @@ class Batch:
 
 @dataclass
 class PathPoint(Batch):
-    """Unknowns of Newton's method: probabilities p, weights w and the multiplier."""
+    """Unknowns of Newton's method: cell probabilities, weights and a multiplier."""
 
     p: Array
     w: Array
@@ -87,7 +87,11 @@ class PathPoint(Batch):
 
 @dataclass
 class ProfilePoint(PathPoint):
-    """Point of the path, with the value and the test statistic at the point."""
+    """Point on the profile: the cell probabilities that maximise the likelihood.
+
+    The likelihood is maximised for a fixed value of the functional. The point has this
+    value and the test statistic.
+    """
 
     value: Array
     root: Array
@@ -99,11 +103,12 @@ class ProfilePoint(PathPoint):
 
 
 class Problem:
-    """Functionals and samples for which paths are computed.
+    """Score intervals of several functionals, computed along profiles.
 
-    A functional g with range (a, inf) is replaced by ``log(g - a)``, called the scale
-    of the path, for which Newton's method converges better. The test statistic is
-    invariant under this transformation.
+    A profile, or path, has the cell probabilities that maximise the likelihood for each
+    value of a functional. A functional g with range (a, inf) is replaced by ``log(g -
+    a)``, called the scale of the path, because Newton's method then converges better.
+    The test statistic is invariant under this transformation.
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
@@ -155,9 +160,10 @@ class Problem:
         self.standard_error = np.sqrt(variance / samples.n)
 
     def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
-        """Compute values, on the scale of the path, and influence values.
+        """Compute the values and influence values of functionals.
 
-        The probabilities p have shape (K, k, m).
+        The values are on the scale of the path. The probabilities p have shape (K, k,
+        m).
         """
         functional_index = self._functional_index[index]
         if functional_index[0] == functional_index[-1]:
@@ -173,7 +179,11 @@ class Problem:
     def on_scale(
         self, index: Array, value: Array, influence: Array
     ) -> tuple[Array, Array]:
-        """Convert values (K, k) and influence values to the scale of the path."""
+        """Convert values and influence values to the scale of the path.
+
+        Functionals with range (a, inf) are replaced by the logarithm of their distance
+        from a.
+        """
         if not self._any_log:
             return value, influence
         log = self._log[index, np.newaxis]
@@ -182,17 +192,17 @@ class Problem:
         return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
     def to_functional(self, index: Array, value: Array) -> Array:
-        """Convert values of `evaluate` to values of the functionals."""
+        """Convert values on the scale of the path to values of the functionals."""
         low = self.bounds[index, 0]
         return np.where(self._log[index], np.exp(value) + low, value)
 
     def from_functional(self, index: Array, value: Array) -> Array:
-        """Inverse of `to_functional`."""
+        """Convert values of the functionals to the scale of the path."""
         low = self.bounds[index, 0]
         return np.where(self._log[index], np.log(value - low), value)
 
     def to_line(self, index: Array, value: Array) -> Array:
-        """Map values to the real line.
+        """Map values on the scale of the path to the real line.
 
         The map is the logit for a finite range, and arsinh of the number of standard
         errors from the estimate for an infinite range. Logarithmic values are
@@ -205,17 +215,18 @@ class Problem:
         return np.where(self._bounded[index], logit, unbounded)
 
     def from_line(self, index: Array, x: Array) -> Array:
-        """Inverse of `to_line`."""
+        """Map points on the real line to values on the scale of the path."""
         low, high = self.bounds[index].T
         shifted = self.interior_value[index] + np.sinh(x) * self.standard_error[index]
         unbounded = np.where(self._log[index], x, shifted)
         return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
 
     def has_interior_limit(self) -> Array:
-        """Whether each limit differs from the bound of the range, shape (J, 2).
+        """Return a mask of the limits that differ from the bounds of the range.
 
-        A limit equals the bound if the estimate equals the bound or is undefined. An
-        undefined estimate depends on the tiny counts that are added to the cells.
+        The result has shape (J, 2). A limit equals the bound if the estimate equals the
+        bound or is undefined. An estimate is treated as undefined if it depends on the
+        tiny counts that are added to the cells.
         """
         first, second = self._estimates.T
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
@@ -235,12 +246,12 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Find points of the paths at given targets, by Newton's method.
+    """Find points of profiles at given targets, by Newton's method.
 
     Returns the points for the samples `index`, and a mask of convergence. If `by_root`,
-    a target is a root of the statistic, else a value of ``problem.evaluate``. The
-    proportions f may differ from the proportions of the samples. The array x contains
-    starting points.
+    a target is the square root of the test statistic, else a value of
+    ``problem.evaluate``. The proportions f may differ from the proportions of the
+    samples. `x` contains starting points.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -270,7 +281,7 @@ def _step(
     target: Array,
     by_root: bool,
 ) -> tuple[ProfilePoint, Array]:
-    """Damped Newton step, and its relative size before damping.
+    """Compute a damped Newton step, and its relative size before damping.
 
     The size is infinite if the linear system is singular.
     """
@@ -327,12 +338,13 @@ def _step(
 
 
 def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solve the linear system for p, and for a unit change of the multiplier.
+    """Solve the linear system of a Newton step.
 
-    Returns values and influence values at the points, derivatives of the influence
-    values, and solutions of shape (K, 2, m). The solutions along the second axis are
-    with and without the curvature C. The last two results are a sign and a matrix: the
-    sign times the determinant of the matrix has the sign of the system's determinant.
+    The unknowns are the changes of p for a fixed multiplier, and for a unit change of
+    the multiplier. Returns values and influence values at the points, derivatives of
+    the influence values, and two solutions of shape (K, 2, m), with and without these
+    derivatives. The last two results are a sign and a matrix: the sign times the
+    determinant of the matrix has the sign of the determinant of the system.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)
@@ -348,7 +360,11 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 
 
 def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solve the system of `_solve_cells` for a mixture, by Woodbury's formula."""
+    """Solve the linear system of a Newton step for a mixture of strata.
+
+    The result is as for `_solve_cells`. Woodbury's formula reduces the size of the
+    system.
+    """
     p, multiplier, mixed = x.p, x.multiplier, problem.mixed
     assert mixed is not None
     table, coupling = mixed.table(p)[:, np.newaxis], mixed.coupling(p)
@@ -372,7 +388,10 @@ def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any
 
 
 def _solve(matrix: Array, right: Array) -> Array:
-    """Solve K linear systems, with right-hand sides of shape (K, r, k)."""
+    """Solve K linear systems, each with r right-hand sides.
+
+    The right-hand sides have shape (K, r, k).
+    """
     columns = right.swapaxes(1, 2)
     try:
         solution = np.linalg.solve(matrix, columns)

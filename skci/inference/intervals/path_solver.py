@@ -45,10 +45,13 @@ _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
 class Paths(Problem):
-    """Problem whose limits and roots are found by a search along the paths."""
+    """Problem in which the limits are found by a search along profiles."""
 
     def limits(self, crit: Array) -> Array:
-        """Limits at which the root of the statistic equals `crit`, shape (J, 2)."""
+        """Find the limits at which the square root of the statistic equals `crit`.
+
+        The result has shape (J, 2).
+        """
         limits = self.bounds.copy()
         index, side = np.nonzero(self.has_interior_limit() & (crit < np.inf))
         if len(index):
@@ -61,7 +64,7 @@ class Paths(Problem):
         return limits
 
     def roots(self, nulls: Array) -> Array:
-        """Signed roots of the statistic at null values.
+        """Compute the signed square root of the test statistic at null values.
 
         A root is NaN if the limit with this root as critical value differs from the
         null. The limit is closer to the estimate than the null if the statistic is
@@ -97,17 +100,17 @@ class SearchState(Batch):
     """Square root of the statistic at the starting points."""
 
     def nearest(self, target: Array) -> PathPoint:
-        """Starting points with values nearest to the targets."""
+        """Return the starting points with values nearest to the targets."""
         nearest = np.abs(self.value - target[:, np.newaxis]).argmin(-1)
         return self.starts[np.arange(len(target)), nearest]
 
 
 def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> SearchState:
-    """Starting points at increasing distances from the data.
+    """Create starting points at increasing distances from the data.
 
     The points are ``p = q / (1 - u L / max L)``, normalised, where L are the influence
-    values at the interior points q. For linear functionals, these points lie on the
-    path.
+    values at the smoothed proportions q, and u increases from 0 towards 1. For linear
+    functionals, these points lie on the path.
     """
     q = problem.interior[index]
     slope = side[:, np.newaxis] * problem.interior_influence[index]
@@ -126,15 +129,16 @@ def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> Sear
 
 
 def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
-    """Mask of empty cells with an expected count near zero, same shape as p."""
+    """Return a mask of empty cells with an expected count near zero."""
     expected = points.p * problem.samples.n[index, np.newaxis]
     return (problem.samples.counts[index] == 0) & (expected < _FITTED_ZERO)
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
-    """Solve for limits by Newton's method alone.
+    """Solve for limits by Newton's method, without following the profile.
 
-    Returns the values at the limits, and a mask of accepted values.
+    Returns the values at the limits, and a mask of the values that are accepted as
+    reliable.
     """
     levels = search.crit[:, np.newaxis] * LEVELS
     index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
@@ -161,7 +165,7 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
 
 def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
-    """Interpolate starting points at the first crossing of each level."""
+    """Interpolate starting points where the test statistic first crosses each level."""
     beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
     after = np.maximum(beyond.argmax(-1), 1).ravel()
     rows = np.repeat(np.arange(len(levels)), levels.shape[1])
@@ -177,7 +181,7 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
 def _is_reliable(
     problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
 ) -> Array:
-    """Whether the limits found by Newton's method alone are reliable.
+    """Return whether the limits found by Newton's method alone are reliable.
 
     Limits are unreliable if the points suggest an earlier crossing of the critical
     value, or another maximum of the likelihood.
@@ -212,11 +216,11 @@ def _is_reliable(
 
 
 def follow_path(problem: Problem, search: SearchState) -> Array:
-    """Find limits by continuation along the path, which starts at the data.
+    """Find limits by continuation along the profile, starting at the data.
 
-    If the statistic jumps over the critical value, from one maximum to another, the
-    limit is the value at the jump. If no step succeeds, the limit is the boundary of
-    the range.
+    The test statistic may jump over the critical value, from one maximum of the
+    likelihood to another. The limit is then the value at the jump. If no step succeeds,
+    the limit is the boundary of the range.
     """
     current = _path_origin(problem, search.index)
     bound = problem.bounds[search.index, (search.side > 0).astype(int)]
@@ -258,7 +262,7 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
 
 
 def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
-    """Origin of the path: the observed proportions, with multiplier zero."""
+    """Return the origin of the path, that is, the observed proportions."""
     p = problem.samples.f[index]
     value = problem.evaluate(index, p[:, np.newaxis])[0][:, 0]
     root, tangent = np.zeros((2, len(p)))
@@ -269,7 +273,7 @@ def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
 def _constrained_maximum(
     problem: Problem, search: SearchState, start: PathPoint, target: Array
 ) -> tuple[ProfilePoint, Array]:
-    """Maximise the likelihood subject to target values of the functionals.
+    """Maximise the likelihood for fixed values of the functionals.
 
     Returns the points, and a mask of convergence. Newton's method from the start finds
     a local maximum. If the method fails, or the maximum has a zero probability in some
@@ -300,7 +304,10 @@ def _constrained_maximum(
 
 
 def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
-    """Convert counts to proportions, perturbed to be positive and distinct."""
+    """Convert counts to proportions that are positive and slightly perturbed.
+
+    The perturbation makes equal counts distinct.
+    """
     cells = counts.shape[-1]
     tilt = (_MIN_TILT + _TILT * pseudo_count) * np.arange(cells)
     return smooth((counts + pseudo_count / cells) * (1 + tilt))
@@ -309,10 +316,10 @@ def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
 def _limit_between(
     problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
 ) -> tuple[Array, Array]:
-    """Solve for limits between inside and outside points.
+    """Solve for limits between a point inside and a point outside the interval.
 
-    Returns the limits, and a mask of convergence. Without convergence, the value at the
-    inside point is returned as the limit.
+    Returns the limits, and a mask of convergence. Without convergence, the limit is the
+    value at the inside point.
     """
     index, crit = search.index, search.crit
     f = _break_ties(problem.samples.counts[index])

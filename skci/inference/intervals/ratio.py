@@ -79,10 +79,11 @@ _PROBES = np.vstack(
 
 
 def values_of_mean(functional: Functional) -> Array | None:
-    """Cell values whose mean is the functional; None for other functionals.
+    """Return the cell values with a mean equal to the functional.
 
-    A linear combination of means over the same rows is the mean of one combined value
-    per row. Cells with the same combined value have the same :math:`p_i / f_i`.
+    The result is None if the functional is not a mean. A linear combination of means
+    over the same rows is the mean of one combined value per row. Under the null, the
+    probabilities of cells with the same combined value change by the same factor.
     """
     if isinstance(functional, Mean):
         return functional.values
@@ -108,11 +109,12 @@ def values_of_mean(functional: Functional) -> Array | None:
 def as_ratio(
     functional: Functional, counts: Array = _PROBES[:0]
 ) -> tuple[type["Ratios"], Array] | None:
-    """Write a mean or a Tversky ratio as (A p) / (B p).
+    """Write a mean or a Tversky ratio of cell probabilities p as (A p) / (B p).
 
-    Returns a class of ratios, and the coefficients A and B, (2, m). The result is None
-    for other functionals. The coefficients of a Tversky ratio are computed from its
-    values at fixed tables, and checked at the tables with the given counts, (J, 4).
+    Returns a class of ratios, and the coefficients A and B as an array of shape (2, m).
+    The result is None for other functionals. The coefficients of a Tversky ratio are
+    computed from its values at fixed tables, and checked at the tables with the given
+    counts, of shape (J, 4).
     """
     if not isinstance(functional, CellFunctional):
         values = values_of_mean(functional)
@@ -132,10 +134,11 @@ def as_ratio(
 
 @lru_cache
 def _ratio_of(functional: CellFunctional) -> Array | None:
-    """Coefficients of a Tversky ratio, (2, 4), or None for other functionals.
+    """Compute the coefficients of a Tversky ratio of four cells.
 
-    The coefficients are computed from the values at tables with one or two cells, and
-    checked at tables with all cells.
+    The result has shape (2, 4), or is None for other functionals. The coefficients are
+    computed from the values at tables with one or two nonempty cells, and checked at
+    tables with four nonempty cells.
     """
     values = functional.estimate(_PROBES)
     pairs = values[:16].reshape(4, 4)
@@ -150,7 +153,7 @@ def _ratio_of(functional: CellFunctional) -> Array | None:
 
 
 def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
-    """Whether a ratio has the given values at tables of shape (J, 4)."""
+    """Return whether a ratio has the given values at tables of shape (J, 4)."""
     numerator, denominator = ratio @ tables.T
     return bool(
         np.abs(numerator / denominator / values - 1).max(initial=0) < _SAME_VALUE
@@ -158,10 +161,10 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
 
 
 class Ratios:
-    """Ratios in J samples, whose constrained maxima have a closed form.
+    """Score intervals of ratios in J samples, from constrained maxima in closed form.
 
-    `bounds` contains the range of each ratio, (J, 2). Sample j has the coefficients
-    ``coefficients[index[j]]``, of shape (2, m).
+    `bounds` contains the range of each ratio, of shape (J, 2). Sample j has the
+    coefficients ``coefficients[index[j]]``, of shape (2, m).
     """
 
     curve: type["_Curve"]
@@ -181,7 +184,7 @@ class Ratios:
         self._range = np.stack([self._x.min(-1), self._x.max(-1)], axis=-1)
 
     def limits(self, crit: Array) -> Array:
-        """Lower and upper limits for critical values of shape (J, 2).
+        """Find the lower and upper limits for critical values of shape (J, 2).
 
         A limit is on the boundary of the range if all rows of the ratio have the
         boundary value, or if the statistic does not reach the critical value.
@@ -209,10 +212,10 @@ class Ratios:
         return limits
 
     def roots(self, nulls: Array) -> Array:
-        """Signed roots of the statistic at nulls inside the range, (J,).
+        """Compute the signed square root of the test statistic at J null values.
 
-        A root is NaN if the ratio is undefined, or if the statistic is larger at a
-        value closer to the estimate than the null.
+        Nulls are inside the range. A root is NaN if the ratio is undefined, or if the
+        statistic is larger at a value closer to the estimate than the null.
         """
         sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
         estimates = sums[:, 0] / sums[:, 1]
@@ -242,10 +245,10 @@ class Ratios:
 
 
 class _Curve(ABC):
-    """Constrained maxima of K ratios as functions of the search variable.
+    """Constrained maxima of the likelihood of K ratios, along a search variable.
 
-    The ratios are below the estimates if `side` is -1, and above the estimates if it is
-    1.
+    The search variable is a distance from the estimates. The ratios are below the
+    estimates if `side` is -1, and above the estimates if `side` is 1.
     """
 
     error: Array
@@ -266,14 +269,17 @@ class _Curve(ABC):
 
     @abstractmethod
     def _begin(self, numerator: Array, denominator: Array) -> None:
-        """Compute quantities that do not depend on the distance."""
+        """Compute quantities that do not depend on the search variable."""
 
     @abstractmethod
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
-        """Ratios, probabilities and scaled influence values at points x."""
+        """Compute ratios, probabilities and scaled influence values at points x."""
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
-        """Ratio and square root of the statistic, shape (K, points)."""
+        """Compute the ratio and the square root of the statistic at points x.
+
+        Both arrays have shape (K, points).
+        """
         n_parts = min(1 + x.size * self._f.shape[-1] // _MAX_NUMBERS, x.shape[1])
         if n_parts > 1:
             results = [self(part) for part in np.array_split(x, n_parts, axis=1)]
@@ -283,10 +289,10 @@ class _Curve(ABC):
         return value, self._samples.root(p, influence)
 
     def grids(self, expected: Array) -> tuple[Array, Array]:
-        """Two grids of the search variable, each of shape (K, points).
+        """Return two grids of the search variable, each of shape (K, points).
 
-        The first grid ends near the expected distances; the second grid lies beyond
-        these distances.
+        The first grid ends near the expected distances from the estimates. The second
+        grid lies beyond these distances.
         """
         expected = expected[:, np.newaxis]
         farthest = np.maximum(_FARTHEST, 2 * expected)
@@ -297,7 +303,7 @@ class _Curve(ABC):
 
 
 class _MeanCurve(_Curve):
-    """Constrained maxima of means."""
+    """Constrained maxima of the likelihood for fixed means."""
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         low, high = numerator.min(-1), numerator.max(-1)
@@ -319,9 +325,9 @@ class _MeanCurve(_Curve):
 
 
 class _TverskyCurve(_Curve):
-    """Constrained maxima of Tversky's ratios.
+    """Constrained maxima of the likelihood for fixed Tversky ratios.
 
-    The distance from the estimate is the change of logit(hits).
+    The distance from the estimate is the change of the logit of the share of hits.
     """
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
@@ -357,12 +363,12 @@ class _TverskyCurve(_Curve):
 
 
 class Means(Ratios):
-    """Means of bounded values."""
+    """Score intervals of means of bounded values."""
 
     curve = _MeanCurve
 
 
 class TverskyRatios(Ratios):
-    """Tversky's ratios of hits to the sum of hits and misses."""
+    """Score intervals of Tversky ratios, that is, hits / (hits + weighted misses)."""
 
     curve = _TverskyCurve

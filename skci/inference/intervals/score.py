@@ -42,12 +42,13 @@ def score_limits(
     *,
     statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
-    """Lower and upper score limits of J functionals of multinomials, each (J,).
+    """Compute the lower and upper score limits of J functionals of multinomials.
 
-    `counts` contains J arrays of shape (m,), with all possible cells, including empty
-    cells. The test statistic is `improved` or `pearson`. `crit` contains critical
-    values of the square root of the statistic, of shape (J,), or (J, 2) for lower and
-    upper limits. Equal functionals are evaluated together if they are hashable.
+    Both arrays have shape (J,). `counts` contains J arrays of shape (m,), with all
+    possible cells, including empty cells. The test statistic is `improved` or
+    `pearson`. `crit` contains critical values of the square root of the statistic, of
+    shape (J,), or (J, 2) for lower and upper limits. Equal functionals are evaluated
+    together if they are hashable.
 
     A limit is on the boundary of the range if the estimate is on the boundary, or if
     the statistic does not reach ``crit**2``, for example because `crit` is infinite. If
@@ -74,7 +75,7 @@ def score_roots(
     *,
     statistic: Statistic = improved,
 ) -> Array:
-    """Signed roots of the score statistics of J functionals at null values.
+    """Compute signed square roots of the score statistics at null values.
 
     Nulls lie in the interior of the ranges. The other parameters are as in
     `score_limits`. A root is positive if the estimate exceeds the null. A root is NaN
@@ -96,7 +97,7 @@ def _problems(
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
     """Group samples into problems that are solved together.
 
-    Yields the indices of the samples of each problem, and the problem. Each mixture of
+    Yields the indices of the samples in each problem, and the problem. Each mixture of
     strata is a separate problem.
     """
     by_functional: dict[object, tuple[list[int], list[Any]]] = {}

@@ -32,22 +32,22 @@ _MARGIN = 0.01  # distance of a guess from the bracket's ends, relative to its w
 
 
 def pearson(x2: Array, g2: Array, rho: Array) -> Array:
-    """Pearson's statistic X2.
+    """Return Pearson's statistic X2.
 
-    The limits are Wilson's limits for a proportion, and Tango's limits for a paired
-    difference.
+    The resulting limits are Wilson's limits for a proportion, and Tango's limits for a
+    paired difference.
     """
     return x2
 
 
 def improved(x2: Array, g2: Array, rho: Array) -> Array:
-    """Pearson's X2, moved towards the likelihood ratio G2 where the score is skewed.
+    """Move Pearson's statistic X2 towards the likelihood ratio G2 for skewed scores.
 
-    ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1, 0)``, where
-    ``rho - 1`` is the skewness of the score times its signed root. S equals X2 where
-    the variance under the observed proportions is smaller than the variance under the
-    null. S approaches G2 where the variance under the observed proportions is much
-    larger, because X2 then rejects too often.
+    The result is ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1,
+    0)``, where ``rho - 1`` is the skewness of the score times its signed root. S equals
+    X2 where the variance under the observed proportions is smaller than the variance
+    under the null. S approaches G2 where the variance under the observed proportions is
+    much larger, because X2 then rejects too often.
     """
     excess = np.maximum(rho - 1, 0)
     share = 16 / (16 + excess * excess * excess)
@@ -55,13 +55,16 @@ def improved(x2: Array, g2: Array, rho: Array) -> Array:
 
 
 def are_equal(nulls: Array, estimates: Array, ranges: Array) -> Array:
-    """Whether null values equal the estimates within rounding error."""
+    """Return whether null values equal the estimates within rounding error."""
     scale = np.where(np.isfinite(ranges), ranges, np.abs(nulls))
     return np.abs(nulls - estimates) <= _ROUNDING * scale
 
 
 class Samples:
-    """J multinomial samples with counts of shape (J, m), and their test statistic."""
+    """Multinomial samples with their test statistic.
+
+    The counts have shape (J, m) for J samples of m cells.
+    """
 
     def __init__(self, counts: Array, statistic: Statistic) -> None:
         self.counts = counts
@@ -78,7 +81,11 @@ class Samples:
         return subset
 
     def root(self, p: Array, influence: Array) -> Array:
-        """Square root of the statistic at p of shape (J, k, m)."""
+        """Compute the square root of the statistic at given cell probabilities.
+
+        The probabilities have shape (J, k, m): k points for each of J samples of m
+        cells.
+        """
         n, p_hat = self.n[:, np.newaxis], self.p_hat[:, np.newaxis]
         ratio = p_hat / p
         change = ratio - 1
@@ -111,11 +118,11 @@ def first_crossing(
 ) -> Array:
     """Find the first point of each profile at which `excess` is positive.
 
-    Returns the value and the root of the statistic at these points, (2, K), or NaN if
-    the excess is never positive. `excess` is a function of values, roots and the
-    indices of their rows. Coarse grids of shape (K, points), outward from the estimate,
-    bracket the first crossing; a grid is used only if the previous grid has no
-    crossing. Finer grids, around a crossing estimated by inverse interpolation, then
+    Returns the value and the square root of the test statistic at these points, of
+    shape (2, K), or NaN if the excess is never positive. `excess` is a function of
+    values, roots and row indices. Coarse grids of shape (K, points), outward from the
+    estimate, bracket the first crossing; a grid is used only if the previous grid has
+    no crossing. Finer grids, around a crossing estimated by inverse interpolation, then
     narrow the bracket.
     """
 
