@@ -37,18 +37,20 @@ _SYNONYMS = {
     "margin": "delta epsilon rope",
     "metric": "metrics scoring",
     "metrics": "measures metric scorers scoring",
+    "model": "modality",
     "models": "model",
     "pos_label": "positive positive_label",
     "query": "qid queries query_id query_ids",
     "random_state": "rng seed",
+    "run": "rater raters reader readers",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",
     "task_effects": "tasks_are",
     "thresholds": "cutoffs threshold",
     "title": "suptitle",
     "y_pred": "pred predicted predictions preds",
-    "y_score": "probas_pred scores y_prob y_proba",
-    "y_true": "label target",
+    "y_score": "probas_pred score scores y_prob y_proba",
+    "y_true": "label target truth",
 }
 """Names of a parameter in other libraries."""
 
@@ -204,7 +206,7 @@ def with_hints(function: _Function) -> _Function:
     parameters = signature(function).parameters
     if any(p.kind == Parameter.VAR_KEYWORD for p in parameters.values()):
         return function
-    options = [name for name in parameters if name != "self"]
+    options = [name for name in parameters if name not in ("self", "cls")]
     named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
     n_positional = len(parameters) - len(named)
     calculate = allow_underflow(function)

@@ -140,7 +140,7 @@ def by_metric(
         return dict.fromkeys(valid_names, values)
     if any(name not in valid_names for name in values):
         raise ValueError(
-            f"{parameter} must be {requirement}, or a mapping whose keys are among "
+            f"{parameter} must be {requirement} or a mapping whose keys are among "
             f"{valid_names}, got {values!r}"
         )
     return dict(values)
@@ -313,7 +313,8 @@ def int_if_integral(number: float) -> int | float:
 
 _TRUTH_HINTS = {
     "y_true": "; if only some rows are labelled, joint_report accepts a proxy for all "
-    "rows, as in proxy=judge (in a shell --proxy judge)",
+    "rows, as in proxy=judge (in a shell --proxy judge), or proxy='prediction' (page "
+    "'verification' of the documentation); drop the rows if they are missing at random",
     "y": "; if only some rows are labelled, fit models to the labelled rows, and pass "
     "joint_report predictions of the other rows and a proxy, as in proxy=judge",
 }
@@ -582,7 +583,10 @@ def check_valid_name(name: Any, valid_names: Sequence[str], kind: str) -> None:
 
 
 def check_names(
-    names: str | Iterable[str] | None, valid_names: list[str], kind: str
+    names: str | Iterable[str] | None,
+    valid_names: list[str],
+    kind: str,
+    hints: Mapping[str, str] = _NONE,
 ) -> list[str]:
     """Check names of models or metrics; None selects all valid names."""
     if names is None:
@@ -592,7 +596,7 @@ def check_names(
     if not checked:
         raise ValueError(f"{kind}s must hold at least one of {valid_names}, got none")
     for name in checked:
-        check_valid_name(name, valid_names, kind)
+        check_choice(name, valid_names, kind, hints, KeyError)
     return checked
 
 

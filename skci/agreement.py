@@ -40,7 +40,7 @@ _RATINGS = "ratings"
 def agreement_report(
     ratings: Any,
     *,
-    metrics: Any,
+    metrics: Any = None,
     method: str | Mapping[str, str] | None = None,
     confidence_level: float = 0.95,
     random_state: Any = None,
@@ -56,13 +56,15 @@ def agreement_report(
     ----------
     ratings : array-like of shape (n_items, n_raters), mapping or list of (str, array)
         Category that each rater assigned to each item: numbers or strings, which are
-        not ordered. None, NaN or NA means that a rater did not rate an item. The
-        columns of a data frame are the raters. Pass several sets of raters by name.
-        Items are matched by position.
-    metrics : str or list of str
-        Any of "percent" and the chance-corrected "krippendorff_alpha", "fleiss_kappa"
-        and "gwet_ac1". "percent" is the proportion of pairs of ratings that agree,
-        averaged over items.
+        not ordered, except for "krippendorff_alpha_interval", which needs numbers.
+        None, NaN or NA means that a rater did not rate an item. The columns of a data
+        frame are the raters. Pass several sets of raters by name. Items are matched by
+        position.
+    metrics : str or list of str, optional
+        Any of "percent" and the chance-corrected "krippendorff_alpha", "fleiss_kappa",
+        "gwet_ac1" and "krippendorff_alpha_interval". "percent" is the proportion of
+        pairs of ratings that agree, averaged over items. Defaults to "percent" and
+        "krippendorff_alpha".
     method : {"auto", "hall", "delta"} or mapping, optional
         Interval method, or methods by metric, with "*" for all other metrics. Defaults
         to "auto", which is "hall".
@@ -94,7 +96,9 @@ def agreement_report(
     \pi_k (1 - \pi_k) / (q - 1)` for Gwet's AC1 [2]_ with the q categories of all sets;
     :math:`\pi_k` is the mean of :math:`r_{ik} / r_i` over all rated items.
     Krippendorff's alpha [3]_ weights items with at least two ratings by :math:`r_i` in
-    both terms, and corrects for the finite number of ratings. All metrics are functions
+    both terms, and corrects for the finite number of ratings. Its interval version
+    is one minus the ratio of the observed to the expected mean squared difference of
+    two ratings, so that 4 and 5 agree better than 1 and 5. All metrics are functions
     of means over items, from which their variances follow, including the variance of
     the number of ratings.
 
@@ -134,7 +138,8 @@ def agreement_report(
     On gwet_ac1, with judge is worse than people.
     """
     settings = check_settings(confidence_level, random_state)
-    chosen = [*dict.fromkeys(check_names(metrics, [*_METRICS], "metric"))]
+    chosen = _USUAL if metrics is None else metrics
+    chosen = [*dict.fromkeys(check_names(chosen, [*_METRICS], "metric", _HINTS))]
     methods = methods_by_metric(method, chosen)
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
@@ -145,7 +150,11 @@ def agreement_report(
         raise ValueError(
             f"ratings must have the same items in each set of raters, got {sizes} rows"
         )
-    counts = _counts(sets)
+    categories, counts = _counts(sets)
+    are_numbers = not isinstance(categories[0], str)
+    if _INTERVAL in chosen and not are_numbers:
+        raise ValueError(f"ratings must be numbers for {_INTERVAL!r}, got text")
+    unordered = "unordered categories" * (are_numbers and len(categories) > 2)
     n_items = max(sizes.values())
     checked = RowOptions(**rows).read(n_items, _RATINGS, Alignment().check)
     sample = checked.sample_without_labels()
@@ -154,13 +163,15 @@ def agreement_report(
         binding = ParameterBuilder(
             sample, name, metric, methods[metric] or AUTO, subgroups=part
         )
-        functional = _bind(metric, counts[name][checked.kept][binding.within])
+        rows_counts = counts[name][checked.kept][binding.within]
+        functional = _bind(metric, rows_counts, categories)
         trait = MeasureProperties(
             metric,
             bounds=(_METRICS[metric], 1.0),
             smooth=False,
             blurs=False,
             automatic=("hall",),
+            reads=unordered if metric != _INTERVAL else "",
         )
         parameters.append(binding.of_units(trait, functional))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
@@ -190,8 +201,8 @@ def _read(values: Any, name: str) -> list[list[Any]]:
     ]
 
 
-def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
-    """Count ratings by item and category, for each set of raters."""
+def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, Array]]:
+    """Return the categories, and count ratings by item and category for each set."""
     distinct = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
     if len(kinds) > 1 or len(distinct) < 2:
@@ -201,16 +212,27 @@ def _counts(sets: Mapping[str, list[list[Any]]]) -> dict[str, Array]:
             f"{got}"
         )
     categories = sorted(distinct)
-    return {
+    counts = {
         name: np.array([[float(row.count(x)) for x in categories] for row in values])
         for name, values in sets.items()
     }
+    return categories, counts
 
 
-def _bind(metric: str, counts: Array) -> FunctionOfMeans:
+def _bind(metric: str, counts: Array, categories: list[Any]) -> FunctionOfMeans:
     """Return a functional that computes a metric from counts by item and category."""
     ratings = counts.sum(axis=1, keepdims=True)
     several = ratings > 1
+    if metric == _INTERVAL:
+        paired = counts * several
+        values = np.array(categories) - paired.sum(axis=0) @ categories / paired.sum()
+        sums = paired @ np.transpose([values, values**2])
+        differing = ratings * sums[:, 1:] - sums[:, :1] ** 2
+        differing /= np.maximum(ratings - 1, 1)
+        columns = [differing, ratings * several, sums]
+        return FunctionOfMeans(
+            partial(_interval_alpha, len(counts)), np.hstack(columns)
+        )
     # Ratings of an item, weighted by the proportion of its other ratings that agree.
     agreeing = (counts * (counts - 1)).sum(axis=1, keepdims=True)
     agreeing /= np.maximum(ratings - 1, 1)
@@ -246,10 +268,30 @@ def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
     return (observed - chance) / (1 - chance)
 
 
+def _interval_alpha(
+    n_items: int, differing: Any, total: Any, x: Any, square: Any
+) -> Any:
+    """Krippendorff's alpha of numbers from means over items with several ratings."""
+    return 1 - differing * (n_items * total - 1) / (n_items * (total * square - x**2))
+
+
+_INTERVAL = "krippendorff_alpha_interval"
 _METRICS = {
     "percent": 0.0,
     "krippendorff_alpha": -np.inf,
     "fleiss_kappa": -np.inf,
     "gwet_ac1": -1.0,
+    _INTERVAL: -np.inf,
 }
 """Smallest possible value of each metric."""
+_USUAL = ["percent", "krippendorff_alpha"]
+_PAIR = "for two raters, pass joint_report(first, second, metrics="
+_HINTS = {
+    **dict.fromkeys(["kappa", "cohen_kappa"], f"{_PAIR}'cohen_kappa')"),
+    **dict.fromkeys(
+        ["weighted_kappa", "quadratic_kappa", "krippendorff_alpha_ordinal", "icc"],
+        f"for ordered numbers, use {_INTERVAL!r}; "
+        f"{_PAIR}CohenKappaCI(weights='quadratic'))",
+    ),
+}
+"""Remedies for other measures of agreement."""

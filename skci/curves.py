@@ -49,7 +49,7 @@ class ScoreOptions(Rows, Settings, total=False):
     pos_label: Any
 
 
-_DECISION_THRESHOLDS = np.arange(1, 20) / 20  # default
+_DECISION_THRESHOLDS = np.arange(1, 11) / 20  # default
 _MAX_POINTS = 20  # default number of thresholds of a curve
 
 
@@ -338,7 +338,7 @@ def decision_curve_report(
         Threshold probabilities, above 0 and below 1, for all models or as a mapping of
         models to thresholds. A row is treated if its probability is at least the
         threshold. Choose a range that is reasonable for the decision. Defaults to .05,
-        .10, ..., .95.
+        .10, ..., .50.
     time : float, optional
         Time by which the event is predicted, above 0, for survival data. `y_true` then
         contains an event indicator (1, or 0 for censored rows) and a time for each row,

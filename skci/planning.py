@@ -59,6 +59,7 @@ def sample_size(
     power: float | None = None,
     margin: float | None = None,
     claim: str | None = None,
+    requirement: str | None = None,
     group_size: float | None = None,
     correlation: float | None = None,
     confidence_level: float = 0.95,
@@ -93,11 +94,14 @@ def sample_size(
         among these rows.
     power : float, optional
         Minimum probability, between 0 and 1, that the interval for the difference
-        excludes zero or, with `claim`, shows the claim.
+        excludes zero or, with `claim` or `requirement`, shows it.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
         Claim about the second model compared with the first model, and the margin of
         the claim. The interval must then show the claim instead of a difference from
         zero; see :meth:`.JointReport.differences`.
+    requirement : str, optional
+        Requirement on a single model that the interval must show, such as ">= 0.85";
+        see :meth:`.JointReport.requirements`.
     group_size : float, optional
         Number of rows per group, for the design effect ``1 + (group_size - 1) *
         correlation``.
@@ -183,6 +187,12 @@ def sample_size(
     >>> negative, positive = [[640, 20], [30, 10]], [[40, 30], [20, 210]]
     >>> sample_size("f1", power=0.8, expected=[negative, positive])
     2018
+
+    A model whose recall of .91 is to be shown to be at least .85:
+
+    >>> rates = {"prevalence": 0.24, "recall": 0.91}
+    >>> sample_size("recall", requirement=">= 0.85", power=0.9, expected=rates)
+    1317
     """
     if (half_width is None) == (power is None):
         raise ValueError(
@@ -190,28 +200,30 @@ def sample_size(
         )
     metric = _check_metric(metric)
     effect = _design_effect(group_size, correlation)
-    if power is not None and expected is None and difference is None:
+    is_single = requirement is not None
+    if power is not None and expected is None and difference is None and not is_single:
         raise ValueError(
             "difference and disagreement must be given with power, which is the "
             "probability of showing a difference of two models; got "
             f"{difference=}, {disagreement=}; pass for example difference=0.02, "
-            "disagreement=0.1"
+            "disagreement=0.1, or requirement='>= 0.9' for one model"
         )
     if difference is not None or disagreement is not None:
         table = _compared_table(metric, expected, difference, disagreement)
     else:
         table = _expected_table(metric, expected)
     report = _pilot(metric, table, confidence_level, method)
-    if table.ndim == 3:
+    for_one = table.ndim == 2 and margin is None and claim is None
+    if table.ndim == 3 and not is_single:
         differences = report.differences(margin=margin)
         n = differences.sample_size(half_width, power=power, claim=claim)
-    elif half_width is not None and margin is None and claim is None:
-        n = report.sample_size(half_width)
+    elif for_one and (is_single or power is None):
+        n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
             "power, margin and claim need two models: pass difference and "
-            "disagreement, or expected of shape (2, 2, 2); got "
-            f"{power=}, {margin=} and {claim=}"
+            "disagreement, or expected of shape (2, 2, 2); for one model, pass power "
+            f"and a requirement such as '>= 0.9'; got {power=}, {margin=} and {claim=}"
         )
     return math.ceil(effect * n)
 
@@ -343,12 +355,15 @@ def _table_of_rates(
 
     Missing rates do not affect the metric, and are set to 0.5.
     """
-    if not {*needed} <= {*expected} <= {*allowed}:
+    rates = {
+        _rate(name): check_share(value, f"expected[{name!r}]")
+        for name, value in expected.items()
+    }
+    if not {*needed} <= {*rates} <= {*allowed} or len(rates) < len(expected):
         raise ValueError(
             f"expected must be a mapping with the keys {needed}, got the keys "
             f"{list(expected)}"
         )
-    rates = {k: check_share(value, f"expected[{k!r}]") for k, value in expected.items()}
     if rates["prevalence"] in (0, 1):
         raise ValueError(
             "expected['prevalence'] must be above 0 and below 1, got "
@@ -357,6 +372,11 @@ def _table_of_rates(
     prevalence, recall, specificity = (rates.get(name, 0.5) for name in _RATES)
     shares = [[specificity, 1 - specificity], [1 - recall, recall]]
     return np.array([[1 - prevalence], [prevalence]]) * shares
+
+
+def _rate(name: Any) -> str:
+    """Return the name of an expected rate; resolve synonyms such as "sensitivity"."""
+    return name if name in _RATES else resolve_metric(name).name
 
 
 def _needed_rates(metric: Any) -> list[str]:

@@ -7,6 +7,7 @@ import pytest
 from skci import agreement_report
 
 METRICS = ["percent", "krippendorff_alpha", "fleiss_kappa", "gwet_ac1"]
+INTERVAL = "krippendorff_alpha_interval"
 _ = None
 # Krippendorff's example; the data set cac.raw4raters of the R package irrCAC.
 FOUR_RATERS = [
@@ -55,6 +56,26 @@ def test_ratings_may_be_missing():
     assert report.estimates == pytest.approx(expected, abs=5e-6)
 
 
+def test_numbers_that_differ_by_little_agree_better():
+    report = agreement_report(FOUR_RATERS, metrics=INTERVAL)
+    # Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    assert report.estimates == pytest.approx([0.849], abs=5e-4)
+    shifted = agreement_report(np.array(FOUR_RATERS, float) * 3 + 1e6, metrics=INTERVAL)
+    assert shifted.estimates == pytest.approx(report.estimates)
+    texts = [["a", "b"], ["b", "b"]] * 9
+    with pytest.raises(ValueError, match=f"ratings must be numbers for '{INTERVAL}'"):
+        agreement_report(texts, metrics=INTERVAL)
+
+
+def test_the_header_names_metrics_of_unordered_numbers():
+    report = agreement_report(FOUR_RATERS)
+    assert report.metrics == METRICS[:2]
+    assert "percent and krippendorff_alpha of unordered categories" in str(report)
+    pairs = [[0, 1], [1, 1], [0, 0]] * 5
+    for ratings, metric in ((FOUR_RATERS, INTERVAL), (pairs, "percent")):
+        assert "unordered" not in str(agreement_report(ratings, metrics=metric))
+
+
 def test_errors_are_those_of_gwet():
     first, second = np.indices((3, 3)).reshape(2, -1)
     pairs = np.transpose([first, second]).repeat(ABSTRACTORS.ravel(), axis=0)
@@ -73,9 +94,10 @@ def test_errors_are_those_of_gwet():
 
 def test_errors_with_missing_ratings_are_those_of_the_bootstrap(ratings):
     rng = np.random.default_rng(1)
-    report = agreement_report(ratings, metrics=METRICS, method="delta")
+    metrics = [*METRICS, INTERVAL]
+    report = agreement_report(ratings, metrics=metrics, method="delta")
     drawn = [
-        agreement_report(ratings[rng.integers(0, 150, 150)], metrics=METRICS).estimates
+        agreement_report(ratings[rng.integers(0, 150, 150)], metrics=metrics).estimates
         for _ in range(500)
     ]
     found = [report[key].standard_error for key in report]
@@ -129,6 +151,8 @@ def test_subgroups_and_groups(ratings):
     ("ratings", "metrics", "message"),
     [
         ([[0, 1], [1, 1]], "kappa", r"metric must be one of \['percent'"),
+        ([[0, 1], [1, 1]], "kappa", "got 'kappa'; .*metrics='cohen_kappa'"),
+        ([[0, 1], [1, 1]], "icc", f"use '{INTERVAL}'; .*weights='quadratic'"),
         ([[0, 1], [1, 1]], [], r"metrics must hold at least one of \['percent'"),
         ([0, 1, 1], "percent", r"ratings.* must have one row .* got shape \(3,\)"),
         ([[0], [1]], "percent", r"ratings.* must have one row .* got shape \(2, 1\)"),

@@ -253,7 +253,7 @@ def test_what_is_not_followed_up_is_undefined():
         ),
         (
             lambda: decision_curve_report(Y, MODELS, time=1, pos_label=1),
-            "^pos_label must not be given with time, since the event .* got 1$",
+            "^pos_label must not be given with time, since y_true contains events",
         ),
         (
             lambda: skci.NetBenefitCI(0.2, method="score", time=1)(Y, MODELS["A"]),
@@ -275,7 +275,11 @@ def test_what_is_not_followed_up_is_undefined():
         ),
         (
             lambda: skci.NetBenefitCI(0.2)(Y, MODELS["A"]),
-            r"with a time account for such rows, as NetBenefitCI\(0.2, time=365\)$",
+            r"\(300, 2\); for events and times, use a metric with a time, as",
+        ),
+        (
+            lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@365@0.2"),
+            "must have the threshold before the time, as 'net_benefit@0.2@365'$",
         ),
         (
             lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@0.2@1@2"),
@@ -286,3 +290,11 @@ def test_what_is_not_followed_up_is_undefined():
 def test_mistakes(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_probability_of_survival_as_risk_warns():
+    slope, survival = skci.CalibrationSlopeCI(time=1.5), 1 - MODELS["A"]
+    for metric in (slope, skci.CalibrationSlopeCI(time=1.5, negate=True)):
+        with pytest.warns(UserWarning, match=r"random scores.* S instead of 1 - S\?"):
+            assert np.abs(metric(Y, survival).confidence_interval()).min() > 0
+    assert slope(Y, MODELS["A"]).low > 0

@@ -167,9 +167,9 @@ def decision_curve():
 
 
 def test_findings_name_the_thresholds_that_the_intervals_show():
-    report = decision_curve()
+    assert_allclose(decision_curve().thresholds["right"], np.arange(1, 11) / 20)
+    report = decision_curve_report(Y, MODELS, thresholds=np.arange(1, 20) / 20)
     lower = dict(zip(report, joint_limits(report)[:, 0], strict=True))
-    assert_allclose(report.thresholds["right"], np.arange(1, 20) / 20)
     for model in MODELS:
         expected = [
             threshold
@@ -191,8 +191,13 @@ def test_findings_name_the_thresholds_that_the_intervals_show():
     assert one.findings() == [
         "y_pred is shown to be better than to treat none at threshold 0.1."
     ]
-    none = decision_curve_report(Y, RIGHT, thresholds=[0.95])
-    assert none.findings()[0].endswith(" at no threshold.")
+    none = decision_curve_report(Y, RIGHT, thresholds=[0.02, 0.95])
+    start = "y_pred is shown to be better than to treat "
+    assert none.findings() == [
+        f"{start}none and to treat all at no threshold.",
+        f"{start}none at threshold 0.02.",
+        f"{start}all at threshold 0.95.",
+    ]
 
 
 def test_thresholds_by_model():

@@ -94,6 +94,13 @@ def test_coverage_of_subgroups_and_their_gap():
         expected = inside[tail == name].mean()
         found = report["narrow", "interval_coverage@0.9", name]
         assert found == pytest.approx(expected)
+    deviation = "interval_coverage_deviation@0.9"
+    alone = joint_report(Y, {"A": MODELS["narrow"]}, metrics=deviation, by=tail)
+    shown = [key[2] for key in alone if alone[key].high < 0]
+    assert alone.findings() == [
+        f"{deviation} of A, subgroup = {name} is below 0." for name in shown
+    ]
+    assert shown and alone.individual().findings()[0].startswith("Taken alone: ")
     gap = report.gaps()["narrow", "interval_coverage@0.9", "high", "other"]
     assert gap == pytest.approx(
         inside[tail == "high"].mean() - inside[tail == "other"].mean()

@@ -359,7 +359,9 @@ def test_missing_values_are_named_by_column(make, column, parameter, request):
     remedies = {
         "by": "; missing='group' puts rows without a name in a subgroup",
         "y_true": "; if only some rows are labelled, joint_report accepts a proxy for "
-        "all rows, as in proxy=judge (in a shell --proxy judge)",
+        "all rows, as in proxy=judge (in a shell --proxy judge), or proxy='prediction' "
+        "(page 'verification' of the documentation); drop the rows if they are missing "
+        "at random",
         "y_pred": "; fill in a label for no answer, such as -1, which counts as wrong, "
         "or as no answer with abstain=-1",
     }

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.metrics as sk
 from battery import joint_limits
@@ -307,6 +308,34 @@ def test_selected_subgroups_are_compared_with_the_rest_of_all_rows():
     assert report.individual().gaps(to="rest").critical_value < 1.97
 
 
+@pytest.mark.parametrize("kind", [pd.Series, pd.DataFrame, pd.Categorical, "polars"])
+def test_ordered_subgroups_keep_their_order_and_are_compared_with_the_next(kind):
+    levels = ["c", "a", "b"]
+    parts = pd.Categorical(PART, levels, ordered=True)
+    data, by, models = None, parts, MODELS
+    if kind in (pd.DataFrame, "polars"):
+        data, by, models = pd.DataFrame({"y": Y, **MODELS, "by": parts}), "by", [*"AB"]
+    elif kind is pd.Series:
+        by = pd.Series(parts, name="by")
+    if kind == "polars":
+        polars = pytest.importorskip("polars")
+        enum = polars.Series(PART, dtype=polars.Enum(levels))
+        data = polars.DataFrame({"y": Y, **MODELS, "by": enum})
+    y = Y if data is None else "y"
+    report = joint_report(y, models, data=data, metrics="accuracy", by=by)
+    assert [subgroup for model, _, subgroup in report if model == "A"] == levels
+    gaps, pairs = report.gaps(to="next"), report.gaps()
+    assert [key[2:] for key in gaps] == [("c", "a"), ("a", "b")] * 2
+    for key, gap in gaps.items():
+        assert float(gap) == float(pairs[key])
+        assert gap.standard_error == pytest.approx(pairs[key].standard_error)
+    assert gaps.findings()[0] == "On accuracy of A, c is worse than a."
+    assert "differ from the next." in gaps.findings()[-1]
+    several = joint_report(Y, MODELS, metrics="accuracy", by={"part": PART, "y": Y})
+    with pytest.raises(ValueError, match=r"^to='next' .* one column, got part and y$"):
+        several.gaps(to="next")
+
+
 def test_gaps_of_combinations_of_columns():
     by = {"part": PART, "sex": np.where(np.arange(N) % 2, "f", "m")}
     report = joint_report(Y, MODELS["A"], metrics="accuracy", by=by)
@@ -375,7 +404,7 @@ def test_a_subgroup_with_all_rows_that_matter_has_no_gap_that_is_known():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     table(r"""
-to="all" -> ValueError -> ^to must be one of \['rest', 'overall'\]
+to="all" -> ValueError -> ^to must be one of \['rest', 'overall', 'next'\]
 to="rest", control="a" -> ValueError -> ^control must not be given with to$
 control=("a",) -> ValueError -> ^control must be a single name, .*\('a',\); pass 'a'$
 control=["a", "b"] -> ValueError -> a single name, got .*; omit it to compare

@@ -282,6 +282,8 @@ def test_options_of_other_libraries(call, message):
 REPORT.differences(colour="red")
     -> ^differences\(\) takes the options \['control', .*\], got colour$
 REPORT.best("f1").to_dict(wide=True) -> takes no options, got wide$
+skci.designs.Runs.from_long(X, case="case", reader="r", modality="m", truth="y")
+    -> reader; pass it as run='r'; modality; .* model='m'; truth; pass it as y_true='y'$
 REPORT.best("f1", method="hall") -> method; .* as in joint_report\(.*, method='hall'\)
 REPORT.ranks(method="hall") -> ^ranks\(\) has no parameter method; comparisons with
 REPORT.differences("A")
@@ -316,6 +318,7 @@ REPORT.differences() -> letters
 REPORT.ranks() -> to_pandas -> to_frame()
 REPORT.best() -> to_frame -> that of a metric, as best()[metric].to_frame
 REPORT.best("f1") -> summary -> print(report) or to_frame()
+REPORT.best("f1") -> threshold -> estimate.threshold
 REPORT.requirements("f1 >= 0.2") -> to_html -> to_frame().to_html(...)
 REPORT["A", "f1"] -> ci -> confidence_interval()
 REPORT["A", "f1"] -> p_value -> pvalue(null)
@@ -351,6 +354,7 @@ skci.roc_report(MODELS, Y) -> {SWAPPED}
 F1CI()(MODELS, Y) -> {SWAPPED}
 skci.RocAucCI()(SCORES[0], Y) -> are y_true and y_score swapped\?$
 F1CI()(Y, PROBABILITIES) -> like the output of predict_proba\(X\): pass predict\(X\)
+F1CI()(np.where([[True, False]], PROBABILITIES, np.nan), Y) -> need averages, as f1_
 joint_report(Y, {{"A": PROBABILITIES}}, metrics="f1") -> like the output of predict
 joint_report(Y, MODEL, metrics="f1") -> {FITTED}
 joint_report(Y, {{"A": MODEL}}, metrics="f1") -> {FITTED}
@@ -369,6 +373,9 @@ skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
     -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
 joint_report(Y, {{"A": {{0.1: Y - 1.0, 0.9: Y + 1.0}}}}, metrics="pinball@0.9")
     -> ^y_pred\['A'\] must .*, got dict; pass predictions by metric, .*pinball@0.9'
+joint_report("y", "a", data=FRAME, metrics="f1", groups=FRAME["y"])
+    -> ^groups must name a column of data, .* got Series; pass its name, 'y'$
+joint_report(Y, A, metrics="f1", groups=Y, by=Y) -> ^groups .*; use one of the two$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
 skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?

@@ -463,7 +463,7 @@ def test_methods_by_metric():
         report = joint_report(Y, method={"f1": "delta"} | others, **rows)
         methods = [report["y_pred", name].method for name in metrics]
         assert methods == [usual, "delta", usual]
-    with pytest.raises(ValueError, match=r"^method must be a name, or a mapping"):
+    with pytest.raises(ValueError, match=r"^method must be a name or a mapping"):
         joint_report(Y, method={"f2": "delta"}, **rows)
     with pytest.raises(ValueError, match=r"as in method=\{'accuracy': 'wilson', "):
         joint_report(Y, method="wilson", **rows)

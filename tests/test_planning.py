@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from slow import slow, slow_except
 
 from skci import (
@@ -14,6 +14,7 @@ from skci import (
     AccuracyCI,
     RecallCI,
     combine_independent,
+    grades_report,
     joint_report,
     make_metric_ci,
     sample_size,
@@ -278,6 +279,51 @@ def test_planned_rows_give_the_power_of_joint_tests():
     assert share == pytest.approx(promised, abs=3 * np.sqrt(0.16 / draws))
 
 
+@pytest.mark.parametrize(
+    ("metric", "sign", "value", "trials"),
+    [("sensitivity", ">=", 0.85, 0.24), ("fnr", "<=", 0.15, 0.24)],
+)
+def test_planned_rows_show_a_requirement(metric, sign, value, trials):
+    """Exact binomial power of Wilson's interval, at random numbers of cases."""
+    rates = {"prevalence": trials, "sensitivity": 0.91}
+    options = {"requirement": f"{sign} {value}", "expected": rates}
+    planned = sample_size(metric, **options, power=0.9)
+    assert planned > 3 * sample_size(metric, 0.06, expected=rates)
+    z, power = norm.isf(0.025), 0.0
+    for n in range(250, 400):
+        hits = np.arange(n + 1)
+        score = (hits - 0.85 * n) / np.sqrt(n * 0.85 * 0.15)
+        shown = binom.pmf(hits, n, 0.91)[score > z].sum()
+        power += shown * binom.pmf(n, planned, trials)
+    assert power == pytest.approx(0.9, abs=0.01)
+    four_rows = sample_size(metric, **options, power=0.9, group_size=4, correlation=1)
+    assert four_rows == 4 * planned
+
+
+def test_a_pilot_plans_requirements():
+    report = pilot(metrics=["accuracy", "f1"]).individual().select(models="A")
+    needed = [f"accuracy {range_}" for range_ in (">= 0.87", "<= 0.95")]
+    alone = [report.sample_size(requirement=text, power=0.8) for text in needed]
+    both = report.sample_size(requirement="0.87 <= acc <= 0.95", power=0.8)
+    assert max(alone) <= both < 1.1 * max(alone)
+    for options in ({}, {"half_width": 0.1, "requirement": "f1 >= 0.5"}):
+        with pytest.raises(ValueError, match="requirement and power must be given"):
+            report.sample_size(**options)
+    with pytest.raises(ValueError, match=r"must be met by the estimates .* >= 0.95"):
+        report.sample_size(requirement="accuracy >= 0.95", power=0.8)
+    with pytest.raises(ValueError, match="value must be a number"):
+        report.sample_size(requirement={"f1": (">=", "high")}, power=0.8)
+
+
+def test_grades_plan_requirements_as_accuracies():
+    options = {"requirement": ">= 0.85", "power": 0.8}
+    report = grades_report(np.repeat([1, 0], [180, 20]), bounds=(0, 1))
+    planned = sample_size("accuracy", expected=0.9, **options)
+    assert report.sample_size(**options) == planned
+    with pytest.raises(ValueError, match="planned with half_width alone, got"):
+        report.sample_size(0.05, samples_per_item=2, **options)
+
+
 def test_power_rises_with_rows_and_difference():
     compared = pilot(metrics=["accuracy", "f1"]).differences()
     curve = compared.power(np.arange(50, 3000, 250))
@@ -355,6 +401,8 @@ def test_few_trials():
         ("f1", {"expected": [[0, 0], [0, 0]]}, "not all zero"),
         ("f1", {"expected": [[1, 2], [3, np.inf]]}, "finite"),
         ("f1", {"expected": {"recall": 0.5}}, "the keys.*got the keys"),
+        ("f1", {"expected": RATES | {"tpr": 0.5}}, "the keys.*got the keys.*'tpr'"),
+        ("f1", {"expected": RATES, "margin": 0.1}, "two models.*a requirement such as"),
         ("f1", {"expected": RATES | {"recall": 2}}, r"expected\['recall'\] must be"),
         ("f1", {"expected": RATES, "half_width": 0}, "half_width must be .* above 0"),
         ("f1", {"expected": RATES, "half_width": "x"}, "half_width must be"),

@@ -545,7 +545,7 @@ def test_sets_with_different_metrics():
         ("x A", "y A"), ("x B", "y A"), ("y B", "y A"),
     ]  # fmt: skip
     assert len(report.differences()) == 1 + 6
-    with pytest.raises(ValueError, match="two models with one metric"):
+    with pytest.raises(ValueError, match="two models with the same metric"):
         report.differences(control="y A", metrics="accuracy")
 
 

@@ -109,6 +109,16 @@ def test_ends_of_the_range():
             estimate.at_least(value)
 
 
+def test_ranges_and_synonyms():
+    report = joint_report(Y, MODELS, metrics=["recall", "fpr"])
+    gate = report.requirements("sensitivity >= .8 and 0 <= false_positive_rate<.3")
+    same = report.requirements(["recall >= 0.8", "fpr >= 0", "fpr <= 0.3"])
+    assert str(gate) == str(same)
+    recall = joint_report(Y, MODELS | {"tpr": Y}, metrics="recall")
+    assert [*recall.requirements("tpr >= 0.8")] == [("tpr", "recall")]
+    assert len(recall.requirements(">= 0.8").verdicts) == 4
+
+
 @pytest.mark.parametrize("simultaneous", [True, False])
 def test_requirements_by_the_intervals(simultaneous):
     report = joint_report(Y, MODELS, metrics=["recall", "false_positive_rate", "f1"])
@@ -340,6 +350,8 @@ def test_how_often_some_verdict_is_wrong():
     table(r"""
 {} -> requirements must be a string .* or a mapping
 [("recall", ">=", 0.9)] -> requirements must be .* or a mapping
+"recall == 0.9" -> as '0.8 <= recall <= 0.9'.*no data show an exact value
+{"recall": (0.8, 0.9)} -> for a range, pass the string 'LOW <= recall <= HIGH'$
 {"recall": 0.9} -> requirements\['recall'\] must be
 {"recall": (">", 0.9)} -> requirements\['recall'\] must be
 {"recall": (">=",)} -> requirements\['recall'\] must be

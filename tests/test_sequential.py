@@ -312,7 +312,11 @@ def test_a_margin_needs_no_spaces(required):
     [
         ("new >= 80", BOUNDED, r"range \[0, 1\] of mean, got 80"),
         ("new >= 80", {"metrics": "accuracy"}, r"range \[0, 1\] of accuracy, got 80"),
-        ("acc >= 0.8", {"metrics": ["accuracy", "f1"]}, "requirements must name one"),
+        (
+            "acuracy >= 0.8",
+            {"metrics": ["accuracy", "f1"]},
+            "requirements must name one",
+        ),
         ("new >", {}, "requirements must be"),
         ("new <= old + 0.1", {}, "write 'new >= old - 0.1'"),
         ("new >= old", LOWER, "write 'new <= old'"),

@@ -145,6 +145,15 @@ def test_differences_runs_folds_strata_and_rows_without_weight():
         ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true by metric .* got .*'typo'\]"),
         ({"y_pred": {"error rate": HEARD}}, r"y_pred by metric must have an entry"),
         (
+            {"y_pred": {"*": LABELS, "typo": HEARD}},
+            r"y_pred by metric .* got .*'typo'\]",
+        ),
+        (
+            {"truths": LABEL, "y_pred": {"accuracy": LABELS, "*": LABELS}}
+            | {"metrics": ["accuracy", "f1"]},
+            r"y_pred by metric needs y_true by metric; pass y_true={'\*': y_true}$",
+        ),
+        (
             {"truths": TRUTHS | {"error rate": TEXT[:-1]}, "query": None}
             | {"metrics": ["accuracy", ERROR_RATE]},
             r"as many|an entry for each|same rows",

@@ -114,7 +114,10 @@ class Frame:
         self._check_present(table, missing, options.by_name, "labels" in kinds)
         if is_counted:  # the order of rows depends on the engine, and affects rounding
             table = _sorted(self._nw, table, list(self._parameters))
-        columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
+        columns = {
+            parameter: _read(_native if parameter == "by" else _framed, table, value)
+            for parameter, value in self.names.items()
+        }
         if is_counted:
             counts = table[_N_ROWS].to_numpy().astype(np.int64)
             if columns["counts"] is not None:
@@ -298,9 +301,10 @@ def leaves(value: Any) -> Iterator[Any]:
 def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
     """Check that a parameter names an existing column."""
     if not isinstance(column, str):
+        name = getattr(column, "name", None)
         raise TypeError(
             f"{parameter} must name a column of data, or columns, got "
-            f"{type(column).__name__}"
+            f"{type(column).__name__}{f'; pass its name, {name!r}' * bool(name)}"
         )
     if column not in columns:
         has = shown_names(columns)
@@ -345,6 +349,12 @@ def _framed(table: Any, names: str | list[str]) -> Any:
     if str(series.dtype) in WIDE_INTEGERS:
         return np.asarray(series.to_list())
     return series.to_numpy()
+
+
+def _native(table: Any, name: str) -> Any:
+    """Return a column, in the type of its library if its categories have an order."""
+    is_ordered = str(table[name].dtype).startswith("Enum")
+    return table[name].to_native() if is_ordered else _framed(table, name)
 
 
 def _collect(frame: Any) -> Any:

@@ -163,6 +163,8 @@ class RowOptions:
             clusters = names, positions[selected]
         if self.by is not None:
             subgroups = self._read_subgroups(column, selected)
+            if clusters is not None and self.by_name == "by":
+                _check_several_clusters(clusters[1], subgroups)
         if self.query is not None:
             check_mutually_exclusive("query", {"counts": self.counts})
             names, positions = named(self.query, "query", "query")
@@ -256,6 +258,11 @@ class RowOptions:
                 self.missing,
                 hint,
             )
+            if rank := _ranks_of_categories(values):
+                order = sorted(
+                    range(len(levels)), key=lambda k: rank.get(levels[k], np.inf)
+                )
+                levels, position = levels[order], np.argsort(order)[position]
             names.append([(name, str(level)) for level in levels.tolist()])
             if len(set(names[-1])) < len(levels):
                 raise ValueError(
@@ -277,6 +284,25 @@ class RowOptions:
             for row in combinations.tolist()
         ]
         return Subgroups(codes, tuple(subgroups))
+
+
+def _check_several_clusters(clusters: Array, subgroups: Subgroups) -> None:
+    """Check that subgroups are not the clusters themselves."""
+    n_subgroups = len(subgroups.names)
+    pairs = len(distinct_rows(np.column_stack([clusters, subgroups.codes]))[0])
+    if n_subgroups > 1 and pairs == n_subgroups == len(np.unique(clusters)):
+        raise ValueError(
+            "groups must not be the subgroups of by, which would have a single group "
+            "each, without a variance; use one of the two"
+        )
+
+
+def _ranks_of_categories(values: Any) -> dict[Any, int]:
+    """Rank of each category of an ordered column, such as by ``pandas.cut``."""
+    dtype: Any = getattr(values, "dtype", None)
+    if not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
+        return {}
+    return {category: k for k, category in enumerate(dtype.categories)}
 
 
 def _lacks(design: Any, name: str) -> bool:

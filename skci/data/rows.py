@@ -31,9 +31,9 @@ _PROBABILITY_ERROR = 1e-3  # maximum error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # minimum number of rows for integer scores to look like labels
 _EVENTS = (
-    "; skci.event_by converts events and times to labels, if no row is censored before "
-    "the time; metrics with a time account for such rows, as NetBenefitCI(0.2, "
-    "time=365)"
+    "; for events and times, use a metric with a time, as 'calibration_slope@365', "
+    "'net_benefit@0.2@365' or NetBenefitCI(0.2, time=365); skci.event_by converts them "
+    "to labels, if no row is censored before the time"
 )
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array with "
@@ -79,7 +79,7 @@ def as_column(
         if column.ndim == 2 and not hint:
             hint = f"; {several}"
             if column.shape[1] == 2 and name.startswith("y_true"):
-                hint += _EVENTS
+                hint = _EVENTS + hint
             if name.startswith("y_pred"):
                 hint += f"; joint_report accepts {RUNS_HINT}"
         raise ValueError(
@@ -115,7 +115,7 @@ def probabilities_hint(values: Any) -> str:
     is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
     if array.dtype.kind != "f" or not is_matrix:
         return ""
-    if np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
+    if not np.abs(array.sum(axis=1) - 1).max() <= _PROBABILITY_ERROR:
         return ""
     return (
         "; the rows add up to 1, like the output of predict_proba(X): pass "

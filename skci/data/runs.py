@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skci._arrays import Array, distinct_rows
+from skci._options import with_hints
 from skci._validation import (
     check_bool,
     check_choice,
@@ -145,6 +146,7 @@ class Runs:
         )
 
     @classmethod
+    @with_hints
     def from_long(
         cls,
         data: Any,
@@ -310,6 +312,17 @@ class RunsOfModels:
                 column = model if s is None else run_name(model, s)
                 columns[column] = model, s
         return cls(columns, paired, df_method)
+
+    @property
+    def pairing(self) -> str:
+        """Description of the relation of runs of different models, for the header."""
+        names: dict[str, set[str]] = {}
+        for model, run in self.models.values():
+            if run is not None and not run.isdigit():  # numbers are seeds
+                names.setdefault(model, set()).add(run)
+        are_same = len(names) > 1 and len({*map(frozenset, names.values())}) == 1
+        unpaired = "unpaired runs with the same names" if are_same else "runs"
+        return "paired runs" if self.paired else unpaired
 
     @property
     def n_runs(self) -> tuple[int, int]:

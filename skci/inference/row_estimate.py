@@ -66,7 +66,8 @@ def heavy_tail(trait: MeasureProperties) -> SmallSampleReason:
     if np.isfinite(trait.bounds).all():
         return SmallSampleReason(f"{text}the interval may be too narrow")
     text += "the variance may not exist and the interval may be too narrow, regardless "
-    return SmallSampleReason(f"{text}of the number of rows")
+    text += "of the number of rows; if values have a range, grades_report and "
+    return SmallSampleReason(f"{text}make_metric_ci accept bounds=")
 
 
 _ONE_MORE = SmallSampleReason(

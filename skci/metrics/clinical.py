@@ -518,6 +518,7 @@ class CalibrationInterceptCI(
 class CalibrationSlopeCI(
     _CoefficientCI,
     measure="calibration_slope",
+    chance=0.0,
     undefined_by=f"{_NO_LOGIT}, separate the labels or are all equal",
 ):
     r"""Calibration slope: slope of the logistic regression of the label on the logit.

@@ -599,7 +599,7 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
     if not isinstance(entries, Mapping) or not (
-        is_truth or valid_keys.issuperset(entries)
+        is_truth or _OTHERS in entries or valid_keys.issuperset(entries)
     ):
         return dict.fromkeys(metrics)
     keys = {name: name if name in entries else _OTHERS for name in metrics}
@@ -609,7 +609,7 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
             f"{parameter} by metric must have an entry for each of {[*metrics]}, or "
-            f"{_OTHERS!r} for all others, got {[*entries]}{hint}"
+            f"{_OTHERS!r} for all others, and no other entry, got {[*entries]}{hint}"
         )
     return keys
 
@@ -622,7 +622,15 @@ def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)
-    return MetricSet(*settings)
+    metric_set = MetricSet(*settings)
+    for parameter, entries in columns.items():
+        is_by_metric = isinstance(entries, Mapping) and len(entries) > 1
+        if is_by_metric and {*metric_set.metrics, _OTHERS}.issuperset(entries):
+            raise ValueError(
+                f"{parameter} by metric needs y_true by metric; pass y_true={{'*': "
+                "y_true}"
+            )
+    return metric_set
 
 
 class Points(NamedTuple):

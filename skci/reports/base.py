@@ -16,6 +16,7 @@ from skci._validation import (
     check_confidence_level,
     check_names,
     check_text,
+    join_names,
     printable,
 )
 from skci.data.storage import replacing
@@ -401,11 +402,11 @@ class Report(TabularReport[MetricEstimate]):
             error = np.nan_to_num(joint.critical_value.error, nan=1.0)
             digits = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{digits}f}")
-        reads: dict[str, None] = {}
+        reads: dict[str, dict[str, None]] = {}
         agreement, extended = "", {}
         for k, parameter in enumerate(parameters):
             if parameter.trait.reads:
-                reads[f"{parameter.key.metric} of {parameter.trait.reads}"] = None
+                reads.setdefault(parameter.trait.reads, {})[parameter.key.metric] = None
             if parameter.interval_method.for_agreement:
                 agreement = _AGREEMENT
             if (
@@ -413,7 +414,8 @@ class Report(TabularReport[MetricEstimate]):
                 and parameter.allows_for_unseen_bounds
             ):
                 extended[k] = parameter.with_method("hall")
-        parts += [about["positive"], *reads]
+        parts += [about["positive"]]
+        parts += [f"{join_names([*names])} of {read}" for read, names in reads.items()]
         widening = _widening_by_bounds(joint, extended) if extended else 1.0
         if widening >= _MUCH_WIDER:
             parts.append(
@@ -588,9 +590,10 @@ class Report(TabularReport[MetricEstimate]):
             all estimates, and ``"new recall >= 0.9"`` to the model "new". ``"recall:
             new >= old - 0.02"`` or ``"new - old recall >= -0.02"`` applies to the
             difference of two models. If lower values are better, write ``"wer: new <=
-            old + 0.02"``. The name of the only metric may be omitted. The signs > and <
-            have the meaning of >= and <=. In a mapping, the values are ``(">=",
-            value)`` or ``("<=", value)``.
+            old + 0.02"``. ``"0.8 <= calibration_slope <= 1.2"`` is a range. The name of
+            the only metric may be omitted, and a synonym may replace the name of a
+            metric. The signs > and < have the meaning of >= and <=. In a mapping, the
+            values are ``(">=", value)`` or ``("<=", value)``.
 
         Returns
         -------

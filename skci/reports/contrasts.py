@@ -39,6 +39,7 @@ from skci.reports.rendering import Column, Findings, format_pvalue
 _REFERENCES: dict[str | None, str] = {
     "rest": "the rest",
     "overall": "overall",
+    "next": "the next",
 }  # names of references in sentences
 
 Separated = dict[str, list[tuple[str, str, str]]]
@@ -587,7 +588,9 @@ class ContrastReport(ReportWithContrasts):
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []
         if self._reference:
-            pairs = [(first, _REFERENCES[second]) for first, second in pairs]
+            pairs = [
+                (first, _REFERENCES.get(second, second)) for first, second in pairs
+            ]
         separated: Separated = {panel: [] for panel in panels}
         for k, parameter in enumerate(self._joint.parameters):
             if not np.isnan(self._margins[k]):

@@ -496,10 +496,14 @@ class DecisionCurveReport(ThresholdReport):
         which avoids 0 interventions. At these thresholds, the intervals for net benefit
         and for interventions avoided are above 0.
         """
+        return self._useful(self.metrics)
+
+    def _useful(self, metrics: Sequence[str]) -> dict[str, Array]:
+        """Thresholds at which the intervals of all these metrics are above 0."""
         lower = self._limits()[:, 0]
         points = self._points
         shown = set(points)
-        for metric in self.metrics:
+        for metric in metrics:
             positions = self._positions(metric)
             shown &= {points[k] for k in positions if lower[k] > 0}
         useful: Any = self._thresholds_at(x for x in self._thresholds if x in shown)
@@ -517,15 +521,23 @@ class DecisionCurveReport(ThresholdReport):
         Returns
         -------
         list of str
-            One sentence per model.
+            One sentence per model, and a sentence for each default if the model is
+            nowhere better than both.
         """
         check_choice(by, ("intervals",), "by")
         defaults = join_names([f"to {default}" for default in self._defaults])
-        findings = (
+        findings = [
             f"{model} is shown to be better than {defaults} at "
             f"{self._ranges(model, thresholds)}."
             for model, thresholds in self.useful.items()
-        )
+        ]
+        for metric in self.metrics if len(self._defaults) > 1 else []:
+            findings += [
+                f"{model} is shown to be better than to {DEFAULTS[metric]} at "
+                f"{self._ranges(model, thresholds)}."
+                for model, thresholds in self._useful([metric]).items()
+                if not len(self.useful[model]) and len(thresholds)
+            ]
         return Findings(findings, self._joint.simultaneous)
 
     @property

@@ -16,6 +16,7 @@ from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
 from skci._validation import check_integer, check_valid_name, first_names, join_names
 from skci.inference.parameter import ParameterLabels
+from skci.measures.synonyms import known_spellings
 from skci.measures.traits import MeasureProperties
 from skci.reports.displays import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate, Verdict, describe
@@ -36,11 +37,15 @@ GRAMMAR = (
     "where the only metric and the last number may be omitted"
 )
 _ACCEPTED = (
-    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a list of such "
-    "strings, or several joined by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
+    f"a string such as 'recall >= 0.9', with >= or <= ({GRAMMAR}), a range such "
+    "as '0.8 <= recall <= 0.9', a list of such strings, or several joined by 'and'; or "
+    "a mapping such as {'recall': ('>=', 0.9)}"
 )
 _AND = re.compile(r"\s+and\s+")
-_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
+_RANGE = re.compile(
+    r"(?<!\S)([-+.\deE]+)\s*<=?\s*([^<>=]+?)\s*<=?\s*([-+.\deE]+)(?!\S)"
+)
+_COMPARISON = re.compile(r"\s*(.*?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
 _SHIFT = r"([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _SHIFTED = re.compile(rf"(.*?)(?:\s+{_SHIFT})?")
 _UNSPACED = re.compile(rf"(.*?){_SHIFT}")
@@ -233,7 +238,8 @@ def check_requirements(
             ):
                 raise ValueError(
                     f"requirements[{subject!r}] must be ('>=', value) or ('<=', "
-                    f"value), got {requirement!r}"
+                    f"value), got {requirement!r}; for a range, pass the string "
+                    f"'LOW <= {subject} <= HIGH'"
                 )
     elif isinstance(requirements, str | list):
         texts = [requirements] if isinstance(requirements, str) else requirements
@@ -275,10 +281,12 @@ def read_requirements(
 ) -> list[Requirement]:
     """Parse requirements, and check them against the metrics and names of a report."""
     parsed = []
-    for subject, requirement in check_requirements(requirements, metrics):
-        for metric in sorted(metrics, key=len, reverse=True):
-            if f" {subject}".endswith(f" {metric}"):
-                name = subject.removesuffix(metric).strip()
+    spellings = known_spellings(metrics, names)
+    for subject, requirement in check_requirements(requirements, [*spellings]):
+        for spelling in sorted(spellings, key=len, reverse=True):
+            if f" {subject}".endswith(f" {spelling}"):
+                name = subject.removesuffix(spelling).strip()
+                metric = spellings[spelling]
                 break
         else:  # the only metric may be omitted
             name, metric = str(subject), metrics[0]
@@ -320,13 +328,16 @@ def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyEr
 def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[Any, ...]]]:
     """Parse requirements such as "recall >= 0.9 and precision >= 0.5"."""
     requirements: list[tuple[str, tuple[Any, ...]]] = []
-    for part in _AND.split(text):
+    for part in _AND.split(_RANGE.sub(r"\2 >= \1 and \2 <= \3", text)):
         left, sign, right = split_comparison(part) or ("", "", "")
         other, value = _other_and_number(right)
         is_metric = left in metrics and other
         if not sign or is_metric or any(sign in left for sign in SIGNS):
             context = "" if part == text else f" in {text!r}"
-            raise ValueError(f"requirements must be {_ACCEPTED}; got {part!r}{context}")
+            hint = "; no data show an exact value, so require a range" * ("==" in part)
+            raise ValueError(
+                f"requirements must be {_ACCEPTED}; got {part!r}{context}{hint}"
+            )
         subject = _subject([left, other] if other else [left], metrics)
         sides = (left, other) if other else None
         requirements.append((subject, (f"{sign[0]}=", value, sides)))
@@ -486,6 +497,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     >>> best["B"].may_be_best
     False
     """
+
+    _other_attributes: ClassVar = {"estimate.threshold": "threshold"}
 
     metric: str
     names: Mapping[str, Sequence[str]]

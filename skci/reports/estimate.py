@@ -9,7 +9,6 @@ from numbers import Real
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._arrays import allow_underflow
@@ -537,7 +536,8 @@ _COARSE_BINS = _Cause(
 _OTHER_LABEL = _Cause(
     "far below the value of random scores, as if the scores referred to the other "
     "label; scores must increase with the evidence for the positive label: is it the "
-    "wrong column of predict_proba, or the wrong pos_label?",
+    "wrong column of predict_proba, the wrong pos_label, or the probability of no "
+    "event, S instead of 1 - S?",
     UserWarning,
 )
 
@@ -622,13 +622,11 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
         error = parameter.binning_error
         if error and error > _MAX_BINNING_ERROR * joint.standard_errors[k]:
             yield _COARSE_BINS, k
-        chance = parameter.without_negation[0].chance
-        if (
-            chance is not None
-            and abs(parameter.estimate) < chance / 2
-            and np.abs(joint.individual.intervals[k]).max() < chance / 2
-        ):
-            yield _OTHER_LABEL, k
+        measure, _, sign = parameter.without_negation
+        if measure.chance is not None and parameter.defined:
+            limits = sign * joint.individual.intervals[k]
+            if limits.max() < measure.chance / 2:
+                yield _OTHER_LABEL, k
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:

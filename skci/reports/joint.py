@@ -22,7 +22,12 @@ from skci._validation import (
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import Contrast, ParameterLabels
-from skci.inference.planning import check_margin, rows_for_width
+from skci.inference.planning import (
+    PowerPlan,
+    TargetRegion,
+    check_margin,
+    rows_for_width,
+)
 from skci.inference.ranking import (
     best_first,
     compact_letters,
@@ -37,7 +42,14 @@ from skci.reports.contrasts import (
     Separated,
     sentences,
 )
-from skci.reports.decisions import BestReport, BestReports, RankReport, Requirement
+from skci.reports.decisions import (
+    BestReport,
+    BestReports,
+    RankReport,
+    Requirement,
+    Requirements,
+    read_requirements,
+)
 from skci.reports.estimate import (
     MetricEstimate,
     positive_labels,
@@ -219,10 +231,11 @@ class JointReport(ReportWithContrasts):
         control : str, optional
             Subgroup with which all other subgroups are compared; by default, all pairs.
             With several columns, join the names by a comma, as in "f, old".
-        to : {"rest", "overall"}, optional
+        to : {"rest", "overall", "next"}, optional
             Compare each subgroup with the rest of the rows ("rest"), or with all rows
-            ("overall"), including rows of subgroups that were not selected. Must not be
-            passed together with `control`.
+            ("overall"), including rows of subgroups that were not selected. "next"
+            compares each subgroup with the next one in the order of the report, for
+            bands and other ordered categories. Must not be passed with `control`.
         metrics, scale, method, adjust, margin
             See :meth:`differences`.
 
@@ -274,7 +287,12 @@ class JointReport(ReportWithContrasts):
             control = _check_control(control, list(dict.fromkeys(names)))
         if to is not None:
             check_mutually_exclusive("to", {"control": control})
-            check_choice(to, ("rest", "overall"), "to")
+            check_choice(to, ("rest", "overall", "next"), "to")
+            if to == "next" and len(self._subgroup_columns) > 1:
+                raise ValueError(
+                    "to='next' needs subgroups by one column, got "
+                    f"{join_names(self._subgroup_columns)}"
+                )
         options = (scale, method, adjust, margin)
         return self._compare("subgroup", control, to, metrics, *options)
 
@@ -291,7 +309,8 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         """Compare estimates that differ only in `factor`: "model" or "subgroup".
 
-        With `to`, compare each subgroup with the rest of the rows or with all rows.
+        With `to`, compare each subgroup with the next subgroup, with the rest of the
+        rows or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
@@ -299,7 +318,9 @@ class JointReport(ReportWithContrasts):
             check_method(method)
         joint, ratio = self._joint, scale == "ratio"
         blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
-        if to is None:
+        if to == "next":
+            blocks = [[*pair] for block in blocks for pair in itertools.pairwise(block)]
+        if to in (None, "next"):
             contrasts = [
                 contrast
                 for positions in blocks
@@ -451,13 +472,13 @@ class JointReport(ReportWithContrasts):
         list of str
             One sentence for each metric and each model that is worse than another
             model, or one sentence that no model is worse. Another sentence names the
-            models for which the metric is undefined. The list is empty for a single
-            model.
+            models for which the metric is undefined. For a single model, the list has
+            only the deviations from a nominal value that are shown not to be 0.
         """
         check_choice(by, ("intervals", "differences"), "by")
+        findings = self._deviations()
         if len(self.models) < 2:
-            return Findings()
-        findings: list[str] = []
+            return Findings(findings, self._joint.simultaneous)
         kind = self._keys[0].factor
         prefix = "" if kind == "model" else f"{kind} "
         none = f"no {kind} is shown to differ from another"
@@ -475,6 +496,18 @@ class JointReport(ReportWithContrasts):
                 names = join_names(self._names(undefined))
                 findings.append(f"{panel} is undefined for {names}.")
         return Findings(findings, self._joint.simultaneous)
+
+    def _deviations(self) -> list[str]:
+        """Sentences on deviations from a nominal value that are shown not to be 0."""
+        sentences = []
+        for k, parameter in enumerate(self._joint.parameters):
+            if "_deviation" in parameter.trait.name:
+                low, high = self._limits()[k]
+                if low > 0 or high < 0:
+                    sentences.append(
+                        f"{parameter} is {'above' if low > 0 else 'below'} 0."
+                    )
+        return sentences
 
     def _separated(self) -> Separated:
         """Return pairs of models with disjoint intervals, the worse model first."""
@@ -842,15 +875,27 @@ class JointReport(ReportWithContrasts):
             )
         return compared[0]
 
-    def sample_size(self, half_width: float | Mapping[str, float]) -> int:
-        """Number of rows for intervals of a given width, with this report as the pilot.
+    def sample_size(
+        self,
+        half_width: float | Mapping[str, float] | None = None,
+        *,
+        requirement: Requirements | None = None,
+        power: float | None = None,
+    ) -> int:
+        """Number of rows for intervals of a given width, or to show a requirement.
 
-        To plan without a pilot, see :func:`skci.sample_size`.
+        This report is the pilot. To plan without a pilot, see :func:`skci.sample_size`.
 
         Parameters
         ----------
-        half_width : float or mapping of str to float
+        half_width : float or mapping of str to float, optional
             Largest half width of the intervals, for all metrics or by metric.
+        requirement : str, list of str, or mapping of str to (str, float), optional
+            Requirements on models, as in :meth:`requirements`, that the estimates of
+            the pilot meet; alternative to `half_width`.
+        power : float, optional
+            With `requirement`, the minimum probability, between 0 and 1, that each
+            interval shows its requirements if the estimates are the true values.
 
         Returns
         -------
@@ -860,7 +905,8 @@ class JointReport(ReportWithContrasts):
         Raises
         ------
         ValueError
-            If `half_width` is invalid, or an estimate is undefined or has no interval.
+            If an option is invalid, an estimate is undefined or has no interval, or an
+            estimate does not meet a requirement.
 
         Examples
         --------
@@ -869,8 +915,36 @@ class JointReport(ReportWithContrasts):
         >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
         >>> report.sample_size({"accuracy": 0.05})
         343
+        >>> report.sample_size(requirement="accuracy >= 0.7", power=0.8)
+        728
         """
-        return rows_for_width(self._joint, half_width)
+        if requirement is not None and power is not None and half_width is None:
+            return PowerPlan(self._joint, self._region(requirement)).n_rows(power)
+        if half_width is not None and requirement is None and power is None:
+            return rows_for_width(self._joint, half_width)
+        raise ValueError(
+            "either half_width, or requirement and power must be given, got "
+            f"{half_width=}, {requirement=} and {power=}"
+        )
+
+    def _region(self, requirement: Requirements) -> TargetRegion:
+        """Region in which intervals must lie to show requirements on models."""
+        required = read_requirements(requirement, self.metrics, self._subjects)
+        region = TargetRegion(*np.full((2, len(self)), np.nan))
+        for each, estimate in super()._judged(required):
+            each.verdict(estimate)  # checks the value
+            sign, value = each.sign, each.value
+            low, high = (value, np.inf) if sign == ">=" else (-np.inf, value)
+            if not low < estimate < high:
+                raise ValueError(
+                    "requirement must be met by the estimates of the pilot, or by the "
+                    f"expected values, got {sign} {value:g} for "
+                    f"{estimate._parameter} = {estimate:.3g}"
+                )
+            k = estimate._position
+            region.low[k] = np.fmax(region.low[k], low)
+            region.high[k] = np.fmin(region.high[k], high)
+        return region
 
 
 def _check_control(control: Any, valid_names: list[str]) -> str:

@@ -21,6 +21,7 @@ from skci.inference.planning import by_position, rows_for_width
 from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.curves import ThresholdReport
+from skci.reports.decisions import Requirements
 from skci.reports.displays import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
@@ -423,7 +424,7 @@ def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
     """Report on means over the runs of each model, from estimates for all runs."""
     minimum, maximum = runs.n_runs
     number = f"{maximum}" if minimum == maximum else f"{minimum} to {maximum}"
-    words = f"over {number} {'paired ' * runs.paired}runs"
+    words = f"over {number} {runs.pairing}"
     df_method = runs.degrees_of_freedom
     if minimum <= _FEW_RUNS and df_method != "hillis":
         words += " (conservative)"
@@ -557,17 +558,25 @@ class GradesReport(JointReport):
 
     def sample_size(
         self,
-        half_width: float | Mapping[str, float],
+        half_width: float | Mapping[str, float] | None = None,
         samples_per_item: int | None = None,
+        *,
+        requirement: Requirements | None = None,
+        power: float | None = None,
     ) -> int:
         r"""Number of items for intervals of a given width, with this report as pilot.
 
         Parameters
         ----------
-        half_width : float or mapping of str to float
+        half_width : float or mapping of str to float, optional
             Largest half width of the intervals, for all metrics or by metric.
         samples_per_item : int, optional
             Number of samples per item; defaults to the samples in the pilot.
+        requirement : str, list of str, or mapping of str to (str, float), optional
+            Requirements as in :meth:`JointReport.sample_size`, with `power`, for
+            independent items of equal weight; alternative to both other parameters.
+        power : float, optional
+            Minimum probability that each interval shows its requirements.
 
         Returns
         -------
@@ -605,8 +614,13 @@ class GradesReport(JointReport):
         [361, 221, 185]
         """
         simple = self._joint.source.is_simple
-        if simple and samples_per_item is None:
-            return super().sample_size(half_width)
+        if samples_per_item is None and (simple or half_width is None):
+            return super().sample_size(half_width, requirement=requirement, power=power)
+        if half_width is None or requirement is not None or power is not None:
+            raise ValueError(
+                "samples_per_item, or items with groups or weights, must be planned "
+                f"with half_width alone, got {half_width=}, {requirement=}, {power=}"
+            )
         if samples_per_item is not None:
             check_integer(samples_per_item, "samples_per_item")
         per_item = self._joint.standard_errors**2 * self._joint.rows.n_samples
