@@ -199,10 +199,10 @@ class MetricCI(_WithOptions):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare the measure of a subclass by its name and properties.
+        """Declare a subclass as a metric, with its name and properties such as a range.
 
-        The name defaults to the name of the function. Other properties default to the
-        properties of the base classes.
+        The name of the metric defaults to the name of `function`, the function of
+        scikit-learn that computes it. Properties that are not passed are inherited.
         """
         super().__init_subclass__()
         if properties:
@@ -232,7 +232,7 @@ class MetricCI(_WithOptions):
 
     @property
     def _each(self) -> str:
-        """Name of the option that requests one estimate for each class, or ""."""
+        """Name of the option that requests an estimate for each class, or ""."""
         return "average" if self.average is None else ""
 
     @property
@@ -337,7 +337,8 @@ class MetricCI(_WithOptions):
     ) -> Sample:
         """Read the true values and the predictions of one model.
 
-        `pos_label` is used if the metric has no positive label.
+        `pos_label` is the positive label if the metric does not set its own positive
+        label.
         """
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
@@ -353,10 +354,10 @@ class MetricCI(_WithOptions):
     def influence(
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> tuple[float, Array]:
-        r"""Estimate the measure and the influence of each row on the estimate.
+        r"""Estimate the metric, and return the influence of each row on the estimate.
 
         The influence value of row i is the derivative of the estimate T with respect to
-        the weight of the row,
+        the weight of row i,
 
         .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
             t \delta_i\bigr) \right|_{t = 0} ,
@@ -406,9 +407,10 @@ class MetricCI(_WithOptions):
     def _influence(
         self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the measure and the influence of each row on the estimate.
+        """Estimate the metric, and return the influence of each row on the estimate.
 
-        `pos_label` is used if the metric has no positive label.
+        `pos_label` is the positive label if the metric does not set its own positive
+        label.
         """
         if option := self._each:
             raise ValueError(
@@ -440,7 +442,7 @@ class MetricCI(_WithOptions):
         return type(self)(**current | options)
 
     def _result(self, sample: Sample) -> Any:
-        """Return an estimate, or a report with an estimate for each class."""
+        """Return the estimate and its interval, or a report with all classes."""
         joint = JointEstimate.from_rows(
             self.bind(sample, self._model),
             sample.rows,
@@ -451,9 +453,10 @@ class MetricCI(_WithOptions):
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
     def wanted(self, pos_label: Any = None) -> RequiredData:
-        """Return the requirements of the metric for the data.
+        """Return what the metric requires of the data, such as a positive label.
 
-        `pos_label` is used if the metric has no positive label.
+        `pos_label` is the positive label if the metric does not set its own positive
+        label.
 
         :meta private:
         """
@@ -479,10 +482,10 @@ class MetricCI(_WithOptions):
         pos_label: Any = None,
         subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
-        """Return the parameter of a model, or one parameter for each class.
+        """Return the parameter to estimate for a model, or a parameter for each class.
 
         `name`, `method` and `pos_label` are used if the metric does not set these
-        options. `subgroups` selects the rows.
+        options. Only rows in `subgroups` are used.
 
         :meta private:
         """
@@ -499,21 +502,23 @@ class MetricCI(_WithOptions):
         return [p.negated() for p in parameters] if self.negate else parameters
 
     def _positive(self, pos_label: Any) -> Any:
-        """Return the positive label of the metric, or else `pos_label`."""
+        """Return the positive label of the metric. It defaults to `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
     def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         raise NotImplementedError
 
     def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
-        """Return the products of variables whose means determine the metric.
+        """Return products of variables, such as y and y * y, that determine the metric.
+
+        The metric is a function of the means of these products.
 
         :meta private:
         """
         raise NotImplementedError
 
     def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
-        """Return the variables, such as losses, with a value for each row.
+        """Return the value of each variable in each row, such as the squared error.
 
         :meta private:
         """
@@ -566,7 +571,8 @@ class MetricCI(_WithOptions):
     def _check(self, method: str | None = None) -> None:
         """Check the options of the metric.
 
-        `method` is checked if the metric has no interval method.
+        `method` is checked instead of the option of the same name if that option is
+        None.
         """
         for name, (default, check) in self._checks.items():
             if (value := getattr(self, name)) is not default:
@@ -579,7 +585,7 @@ class MetricCI(_WithOptions):
             check_labels(self.labels)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the interval method: the option, or else `method`, or else "auto"."""
+        """Return the interval method of the metric, by default `method` or "auto"."""
         resolved = method if self.method is None else self.method
         if resolved is None:
             return AUTO
@@ -595,8 +601,8 @@ class MetricCI(_WithOptions):
         """Return a copy with an interval method that needs no confusion matrix.
 
         `available` describes the data from which the interval must be computed.
-        `method` is used if the metric has no interval method. `preferred` are methods
-        to choose first; see `method_without_table`.
+        `method` is used if the metric does not set an interval method. Methods in
+        `preferred` are tried first; see `method_without_table`.
 
         :meta private:
         """
@@ -610,12 +616,12 @@ class MetricCI(_WithOptions):
 
     @property
     def _trait(self) -> MeasureProperties:
-        """Properties of the measure, such as its range."""
+        """Properties of the metric, such as its range."""
         return self._measure
 
     @property
     def _model(self) -> str:
-        """Name of the model in the result of calling the metric."""
+        """Name of the model in reports with an estimate for each class."""
         return DEFAULT_MODEL if self._each else ""
 
 
@@ -643,7 +649,7 @@ class MetricAtNumber(MetricCI):
         )
 
     def _properties_at(self, number: float) -> dict[str, Any]:
-        """Return the properties of the measure that depend on the number."""
+        """Return the properties of the metric that depend on the number in its name."""
         return {}
 
 
@@ -685,7 +691,7 @@ class LabelMetricCI(MetricCI):
 
     @allow_underflow
     def from_confusion_matrix(self, matrix: Any) -> Any:
-        """Estimate the measure from a confusion matrix.
+        """Estimate the metric from a confusion matrix.
 
         Parameters
         ----------
@@ -723,7 +729,7 @@ class LabelMetricCI(MetricCI):
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
     def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
-        """Return the parameter for data with two labels."""
+        """Return the parameter to estimate from data with two labels."""
         labels = binding.sample.vocabulary.labels
         observed_codes = binding.sample.observed_codes.tolist()
         several = len(observed_codes if self._symmetric else labels) > 2
@@ -736,7 +742,7 @@ class LabelMetricCI(MetricCI):
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
-        """Return the parameter for more than two labels, or for several targets."""
+        """Return the parameter to estimate from many labels or several targets."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():
             hint = f"set average to one of {[*AVERAGES, None]}"
@@ -748,7 +754,10 @@ class LabelMetricCI(MetricCI):
 
 @dataclass(eq=False)
 class _BoundOf:
-    """Function of labels that returns a limit of the interval of a metric."""
+    """Function of true and predicted labels that returns one limit of an interval.
+
+    The limit is the lower or the upper confidence limit of `metric`.
+    """
 
     metric: MetricCI
     bound: str

@@ -31,10 +31,11 @@ _SUBSET_FACTOR = 4
 
 @dataclass(frozen=True)
 class ParameterBuilder:
-    """Builder of the parameters of one model and one metric.
+    """Builder of the parameters to estimate for one model and one metric.
 
-    `undefined_as` is the estimate of an undefined measure. `subgroups` contains the
-    codes of the subgroups whose rows are used, or is None for all rows.
+    `undefined_as` is the value reported for an undefined metric, such as 0 / 0.
+    `subgroups` contains the codes of the subgroups to which the rows must belong. None
+    means all rows.
     """
 
     sample: Sample
@@ -48,7 +49,7 @@ class ParameterBuilder:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter of a measure of one label against the rest."""
+        """Return the parameter `measure`, such as recall, for one label as positive."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -62,7 +63,7 @@ class ParameterBuilder:
     def of_each_class(
         self, measure: MeasureProperties, labels: Any
     ) -> Iterator[TableParameter]:
-        """Yield the parameters of a measure of each class against the rest."""
+        """Yield the parameter `measure`, such as recall, for each class as positive."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -77,9 +78,9 @@ class ParameterBuilder:
         average: str,
         labels: Any = None,
     ) -> TableParameter:
-        """Return the parameter of an average over classes.
+        """Return a parameter that is the average of `measure` over classes.
 
-        `measure` is the measure of one class against the rest.
+        For each class, `measure` treats all other classes as negative.
         """
         functional = ClassAverage(
             measure, average, self._bits(labels), self.undefined_as
@@ -105,7 +106,7 @@ class ParameterBuilder:
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
-        """Return the parameter of a measure of the proportion of right rows.
+        """Return a parameter that is a function of accuracy, such as the error rate.
 
         With several targets, a row is right if all its targets are right.
         """
@@ -120,19 +121,19 @@ class ParameterBuilder:
     def of_pairs(
         self, trait: MeasureProperties, functional: Functional
     ) -> TableParameter:
-        """Return the parameter of a functional of the full confusion matrix."""
+        """Return a parameter that is a functional of the full confusion matrix."""
         cell_map = self.sample.cell_map("pairs", self.model)
         return self.of_labels(trait, functional, cell_map)
 
     def of_units(
         self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter of a functional of the weights of all units."""
+        """Return a parameter that is a functional of the row weights."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return the true values, predictions and similarity of all units.
+        """Return true values, predictions and two descriptions of similar rows.
 
         The first two arrays are the arguments of a user's function. `kind` is "labels",
         "scores", "numbers" or "items". With several targets, labels are 0 and 1. The
@@ -172,9 +173,9 @@ class ParameterBuilder:
         return truth, labels[_flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return the parameter of the mean of `values` over the units.
+        """Return a parameter that is the mean of `values` over rows.
 
-        Units whose value is NaN are left out. If values are bounded, both bounds are
+        Rows whose value is NaN are left out. If the values are bounded, both bounds are
         treated as possible values, even if they do not occur.
         """
         bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
@@ -205,7 +206,7 @@ class ParameterBuilder:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Return the parameter of a function of the means of `values` and `sizes`."""
+        """Return a parameter: the function of the means of `values` and `sizes`."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -217,7 +218,7 @@ class ParameterBuilder:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return the mean over rows of a measure of the targets in each row."""
+        """Return the mean over rows of `measure`, applied to the targets of a row."""
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
                 "average='samples' needs several targets in each row, got one target; "
@@ -230,9 +231,9 @@ class ParameterBuilder:
         return self.of_unit_values(trait, values)
 
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return the parameter of the mean of `values` over the units.
+        """Return a parameter that is the mean of `values` over rows.
 
-        NaN is replaced by `undefined_as`. If `undefined_as` is NaN as well, units with
+        NaN is replaced by `undefined_as`. If `undefined_as` is NaN as well, rows with
         NaN are left out.
         """
         values = np.where(np.isnan(values), self.undefined_as, values)
@@ -242,12 +243,12 @@ class ParameterBuilder:
 
     @cached_property
     def within(self) -> Any:
-        """Mask of the units in the selected subgroups."""
+        """Mask of the units, that is, distinct rows, in the selected subgroups."""
         return ... if self.subgroups is None else self.sample.within(self.subgroups)
 
     @cached_property
     def frequencies(self) -> Array:
-        """Number of rows of each unit in the selected subgroups."""
+        """Number of rows that each unit of the selected subgroups represents."""
         return self.sample.rows.frequencies[self.within]
 
     @cached_property
@@ -258,7 +259,7 @@ class ParameterBuilder:
 
     @cached_property
     def positives(self) -> Array:
-        """Indicators of the true classes of the selected units, (units, classes)."""
+        """Indicators of the true classes, of shape (units, classes)."""
         vocabulary = self.sample.vocabulary
         if vocabulary.multilabel:
             return self.sample.codes[self.within, : len(vocabulary.targets)]
@@ -269,7 +270,7 @@ class ParameterBuilder:
         return f"{self.metric}[{column}]"
 
     def _bits(self, labels: Any) -> ConfusionIndicators:
-        """Return the indicators of true and false positives and false negatives."""
+        """Return indicators of true positives, false positives and false negatives."""
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
             return ConfusionIndicators.of_targets(
@@ -283,15 +284,15 @@ class ParameterBuilder:
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
-        """Masks of the true targets and of the predicted targets, by unit."""
+        """Masks of the true and the predicted targets, of shape (units, targets)."""
         truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Return the codes of the classes `labels`.
+        """Return the codes of the classes `labels`, by default of all known classes.
 
-        The default is all known classes, in sorted order. A known class may not occur
-        in the data, if it is passed as an option or known to an estimator.
+        Known classes are in sorted order. A known class need not occur in the data: it
+        may be passed as an option or be known to an estimator.
         """
         vocabulary = self.sample.vocabulary
         classes = list(vocabulary.classes)
@@ -317,7 +318,7 @@ class ParameterBuilder:
         return sorted(codes, key=lambda code: classes[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
-        """Return the number of rows, or their total weight, by true class."""
+        """Return the number of rows, or their total weight, in each true class."""
         counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
             rows = counts @ self._indicators[0]
@@ -334,8 +335,9 @@ class ParameterBuilder:
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Return the parameter of a functional of counts of label combinations.
+        """Return a parameter that is a functional of counts of label combinations.
 
+        A label combination is a true label with the labels predicted by the models.
         `cell_map` assigns each combination to one of the counts.
         """
         if self.subgroups is not None:
@@ -355,10 +357,10 @@ class ParameterBuilder:
         max_cells: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Return the parameter of a functional of the counts of cells.
+        """Return a parameter that is a functional of counts, as in a confusion matrix.
 
-        `cells` contains the cell index of each unit, or of each selected unit. The
-        score interval is available if there are at most `max_cells` cells.
+        `cells` contains the index of the count to which each row contributes. If there
+        are more than `max_cells` counts, no score interval is available.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -407,7 +409,7 @@ class ParameterBuilder:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Return the number of rows and the number of positive rows in some units."""
+        """Return the total and the positive number of rows among the selected units."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
@@ -426,11 +428,11 @@ def bind_references(
     to: str,
     bind: Callable[[frozenset[int]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Return the parameters with which subgroups are compared, by subgroup.
+    """Return the parameter with which each subgroup is compared.
 
     A subgroup is compared with all other subgroups if `to` is "rest", and with all rows
-    if `to` is "overall". `bind` returns the parameters for the union of several
-    subgroups.
+    if `to` is "overall". The function `bind` returns the parameters for the union of
+    several subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

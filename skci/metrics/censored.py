@@ -68,10 +68,10 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Number of distinct times before :math:`\min(T, t)` for each row.
+        r"""Number of times at which a row must be uncensored for its label to be known.
 
-        T is the time of the row, and t is `time`. The label of the row is known only if
-        the row is not censored before :math:`\min(T, t)`.
+        A row with time T has a known label only if it is not censored before
+        :math:`\min(T, t)`, where t is `time`. Distinct times are counted.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -82,7 +82,7 @@ class EventBy(Functional):
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Return inverse probability weights, and the distribution of censoring."""
+        """Return the inverse probability weights, and the estimate of censoring."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -106,7 +106,7 @@ class EventBy(Functional):
             return Evaluation(value, influence - dot(p, influence), gradient)
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the weights of the rows whose event is observed by `time`."""
+        """Return the weights of the rows with an event up to `time`."""
         events, rows = np.zeros(len(counts)), self.rows
         by_now = self.follow_up.event & (self.follow_up.time <= self.time)
         events[rows] = by_now * self._weights(counts / counts.sum())[0][rows]
@@ -116,7 +116,7 @@ class EventBy(Functional):
 class ShareOfEvents(EventBy):
     """Kaplan-Meier estimate of the proportion of rows with an event by a time.
 
-    The proportion refers to the rows that need a label.
+    Only the rows that need a label are included.
     """
 
     @cached_property
@@ -132,10 +132,10 @@ class ShareOfEvents(EventBy):
 
 @dataclass(frozen=True)
 class Events:
-    """Event indicators and times of the rows, and the time by which events count.
+    """Event indicator and time of each row, and the time up to which events count.
 
-    `truth` has shape (m, 2): the event (0 or 1), and the time of the event or of
-    censoring.
+    `truth` has shape (m, 2). The first column is the event indicator (0 or 1), and the
+    second column is the time of the event or of censoring.
     """
 
     truth: Array
@@ -153,11 +153,12 @@ class Events:
         needed: Any = ...,
         cls: type[EventBy] = EventBy,
     ) -> EventBy:
-        """Correct a functional for unknown labels by inverse probability weights.
+        """Correct a functional for rows whose label is unknown because of censoring.
 
-        `found` is the functional of rows with known labels, or an array of numbers
-        whose mean is the functional. `needed` selects the rows that need a label; by
-        default all rows.
+        Rows with known labels are weighted by the inverse of the probability that the
+        label is known. `found` is a functional that needs the labels, or an array of
+        numbers if the functional is their mean. Only the rows in `needed`, by default
+        all rows, need a label.
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
@@ -175,9 +176,9 @@ _SHARE = MeasureProperties(
 
 
 def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
-    """Return the parameter for the proportion of rows with an event, within a bin.
+    """Return the proportion of rows with an event up to `time`, within a bin of rows.
 
-    `inside` is the mask of the rows in the bin. Events count up to `time`.
+    `inside` is the mask of the rows in the bin.
     """
     events = Events(binding.sample.truth[binding.within], check_time(time))
     features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
@@ -242,5 +243,5 @@ class EventMetricCI(ScoreMetricCI):
     def _of_events(
         self, events: Events, positive: Array, predicted: Array, repeats: Array
     ) -> Functional:
-        """Return the functional of event labels, corrected for censored rows."""
+        """Return the functional of the rows, corrected for censored rows."""
         return events.known(self._of_rows(positive, predicted, repeats))

@@ -37,10 +37,10 @@ _ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class ConfusionIndicators:
-    """Indicators of true positives, false positives and false negatives of classes.
+    """Indicators of true positives, false positives and false negatives by class.
 
-    Each indicator is a dense or sparse matrix of zeros and ones, of shape (m, C): m
-    rows or cells, and C classes.
+    Each indicator is a dense or sparse matrix of zeros and ones, of shape (m, C), where
+    m is the number of rows and C is the number of classes.
     """
 
     tp: Any
@@ -52,7 +52,7 @@ class ConfusionIndicators:
     def of_pairs(
         cls, labels: int, chosen: tuple[int | None, ...]
     ) -> ConfusionIndicators:
-        """Return the indicators of all pairs of a true and a predicted label.
+        """Return the indicators for all pairs of a true and a predicted label.
 
         `chosen` contains the code of each class, or None for a class without data.
         """
@@ -63,7 +63,7 @@ class ConfusionIndicators:
 
     @classmethod
     def of_targets(cls, truth: Array, answer: Array) -> ConfusionIndicators:
-        """Return the indicators of rows with several targets.
+        """Return the indicators for rows with several targets.
 
         `truth` and `answer` are bool arrays of shape (m, targets).
         """
@@ -75,9 +75,10 @@ class ConfusionIndicators:
         return int(self.tp.shape[1])
 
     def tables(self, p: Array) -> Array:
-        """Return tp, fp, fn and tn of each class, shape (..., C, 4).
+        """Return the confusion matrix of each class, as an array of shape (..., C, 4).
 
-        `p` are weights of shape (..., m).
+        The last dimension contains tp, fp, fn and tn. The row weights `p` have shape
+        (..., m).
         """
         tp, fp, fn = (np.asarray(p @ bits) for bits in (self.tp, self.fp, self.fn))
         total = p.sum(axis=-1, keepdims=True)
@@ -86,10 +87,10 @@ class ConfusionIndicators:
         return np.stack([tp, fp, fn, tn], axis=-1)
 
     def spread(self, gradient: Array) -> Array:
-        """Convert derivatives in the moments of classes to derivatives in `p`.
+        """Convert derivatives in the proportions of a class to derivatives in `p`.
 
-        The moments of a class are the proportions of true positive, predicted and true
-        rows.
+        The proportions of a class are the proportions of true positive, predicted and
+        true rows. `p` contains the row weights.
         """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
@@ -97,9 +98,9 @@ class ConfusionIndicators:
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
-    """Return one-hot encoded labels, with zeros in rows where `where` is False.
+    """Return one-hot encoded labels, with only zeros in rows where `where` is False.
 
-    The columns are the labels with the codes `chosen`.
+    The columns correspond to the label codes in `chosen`.
     """
     column = np.full(int(label.max()) + 1, -1)
     for k, code in enumerate(chosen):
@@ -116,13 +117,14 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ClassAverage(Functional):
-    """Average over classes of a measure of each class against the rest.
+    """Average of a metric over classes, where each class is positive in turn.
 
     "macro" is the mean over classes. "weighted" is the mean weighted by the number of
-    true rows of each class; these weights are treated as estimates. "micro" is the
-    measure of the sum of the confusion matrices of all classes. A class whose measure
-    is undefined has the value `undefined_as`, or is left out if `undefined_as` is NaN.
-    `undefined` is a mask of the classes whose measure is undefined at all weights.
+    true rows in each class; these weights are treated as estimates. "micro" is the
+    metric of the sum of the confusion matrices of all classes. If the metric is
+    undefined in a class, the class has the value `undefined_as`, or is left out if
+    `undefined_as` is NaN. `undefined` is a mask of classes that are undefined at all
+    weights.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -139,12 +141,11 @@ class ClassAverage(Functional):
     def observed(
         self, counts: Array
     ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
-        """Return the average over the classes whose measure is defined at `counts`.
+        """Return the average over the classes for which the metric is defined.
 
-        The other values returned are: the weight of each undefined class in the average
-        (0 for defined classes), the lower and upper extension of the interval for
-        undefined classes, and the estimate of scikit-learn if no class has true rows
-        (NaN otherwise).
+        Also return the weight of each undefined class in the average (0 for defined
+        classes), the extension of the interval below and above for undefined classes,
+        and the estimate of scikit-learn if no class has true rows (NaN otherwise).
         """
         tables, values = self._classes(counts)
         defined = replace(self, undefined=np.isnan(values))
@@ -178,7 +179,7 @@ class ClassAverage(Functional):
         ]
 
     def _n_rows(self, table: Array) -> float:
-        """Return the number of rows on which the value of a class depends."""
+        """Return the number of rows on which the metric of a class depends."""
         if self.measure.proportion is not None:
             return self.measure.successes_and_trials(table)[1]
         return float(table[:3].sum())
@@ -201,21 +202,21 @@ class ClassAverage(Functional):
         return Evaluation(value, influence, gradient.reshape(*gradient.shape[:-2], -1))
 
     def _classes(self, p: Array) -> tuple[Array, Array]:
-        """Return the confusion matrix and the value of each class."""
+        """Return the confusion matrix and the metric of each class."""
         tables = self._tables(p)
         values = CellFunctional(self.measure.function).estimate(tables)
         return tables, np.where(self.undefined, np.nan, values)
 
     def _tables(self, p: Array) -> Array:
-        """Return the confusion matrix of each class, or their mean for "micro"."""
+        """Return the confusion matrix of each class, or the mean matrix for "micro"."""
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
-        """Return the mean of defined values over classes, and its derivatives.
+        """Return the mean of the defined class values, and the derivatives of the mean.
 
-        `values` has shape (..., C). The mean is differentiated in the values and, for
-        "weighted", in the proportions of true rows of the classes.
+        `values` has shape (..., C). The derivatives are with respect to the values and,
+        for "weighted", with respect to the proportion of true rows in each class.
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -233,7 +234,7 @@ class ClassAverage(Functional):
 
 @dataclass(frozen=True, eq=False)
 class WeightedMean(Composite):
-    """Weighted mean of functionals, whose weights are estimated from the rows.
+    """Weighted mean of functionals, with weights that are estimated from the rows.
 
     The weight of a functional is a mean over rows, such as the proportion of a label or
     the variance of a target.
@@ -267,7 +268,7 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the informative rows of all components; shared classes count once."""
+        """Return the informative rows of all components, counting each class once."""
         classes: dict[bytes, Array] = {}
         rarer: list[int] = []
         for component in self.components:
@@ -287,9 +288,10 @@ class WeightedMean(Composite):
 
 
 class MicroAverage(Component):
-    """Micro average: a functional of all pairs of a row and a column, pooled.
+    """Micro average: a functional of all entries of a matrix of labels or scores.
 
-    The array `cells` has shape (m, columns).
+    `cells` is the matrix of outcomes, of shape (rows, columns), such as one column for
+    each class.
     """
 
     def table(self, p: Array) -> Array:
@@ -306,7 +308,11 @@ class MicroAverage(Component):
 
 
 class Hits(CellFunctional):
-    """Measure of the proportions of right and wrong rows, passed as `tp` and `fp`."""
+    """Metric that depends only on the proportion of rows predicted correctly.
+
+    The proportions of right and of wrong rows are passed to the function of the metric
+    as its arguments `tp` and `fp`.
+    """
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = super().__call__(p)
@@ -317,9 +323,9 @@ class Hits(CellFunctional):
 class _Agreement(Functional):
     """Agreement of true and predicted labels, such as Cohen's kappa.
 
-    The measure depends smoothly on a mean weight and on both marginal distributions of
-    the labels. The mean is over rows; the weight of a row depends on its true and its
-    predicted label.
+    The measure is a smooth function of the mean agreement over rows and the marginal
+    distributions of true and predicted labels. The agreement in a row depends on its
+    true and its predicted label.
     """
 
     weights: Array
@@ -327,9 +333,10 @@ class _Agreement(Functional):
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Return the measure, and its derivatives in the mean and in both marginals.
+        """Return the measure, and its derivatives in its three arguments.
 
-        The mean weight has shape (...), and each marginal distribution (..., C).
+        The arguments are the mean agreement, of shape (...), and the marginal
+        distributions of true and predicted labels, both of shape (..., C).
         """
 
     def __call__(self, p: Array) -> Evaluation:
@@ -354,7 +361,7 @@ class _Agreement(Functional):
 class Correlation(_Agreement):
     """Matthews' correlation coefficient.
 
-    Equal true and predicted labels have weight 1, different labels weight 0.
+    The agreement in a row is 1 if the true and the predicted label are equal, else 0.
     """
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
@@ -378,8 +385,8 @@ class Correlation(_Agreement):
 class Kappa(_Agreement):
     """Cohen's kappa: 1 minus the ratio of observed to expected disagreement.
 
-    The weights are disagreements. The expected disagreement is the mean weight if true
-    and predicted labels are independent.
+    The expected disagreement is the mean disagreement if true and predicted labels were
+    independent.
     """
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
@@ -392,9 +399,10 @@ class Kappa(_Agreement):
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
     """Return the disagreement of each true label with each predicted label.
 
-    It is 0 for equal labels. For different labels it is 1, their distance ("linear") or
-    their squared distance ("quadratic"). The distance of two labels is the difference
-    of their ranks among the labels that occur, whose codes are `present`.
+    Equal labels have disagreement 0. For different labels, the disagreement is 1, the
+    distance of the labels ("linear") or the squared distance ("quadratic"). The
+    distance is the difference of the ranks of both labels among the labels that occur.
+    Their codes are `present`.
     """
     position = np.zeros(labels)
     position[present] = np.arange(len(present))

@@ -48,9 +48,9 @@ MOST_BINS = 1000
 def bin_numbers(
     probabilities: Array, n_bins: int, strategy: str, repeats: Array
 ) -> Array:
-    """Return the bin index of each probability, without gaps for empty bins.
+    """Return the bin index of each probability, counting only bins that are not empty.
 
-    Each probability occurs `repeats` times in the data.
+    `repeats` contains the number of rows that have each probability.
     """
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
@@ -60,10 +60,7 @@ def bin_numbers(
 
 
 def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
-    """Return quantiles of data in which each value occurs `repeats` times.
-
-    The result equals `numpy.quantile` of the repeated values.
-    """
+    """Return quantiles of data in which each value occurs `repeats` times."""
     order = np.argsort(values, kind="stable")
     last = np.cumsum(repeats[order])
     positions = levels * (last[-1] - 1)
@@ -96,7 +93,7 @@ class CalibrationCoefficient(Functional):
 
     @cached_property
     def columns(self) -> Array:
-        """Design matrix, (m, 1) or (m, 2).
+        """Design matrix of the logistic regression, of shape (m, 1) or (m, 2).
 
         The estimated coefficient belongs to the last column.
         """
@@ -206,9 +203,9 @@ class SquaredCalibrationError(Functional):
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
         """Return the squared calibration error, and four statistics of each bin.
 
-        The statistics of a bin with n rows are its weight; its mean difference between
-        label and prediction; n / (n - 1), or 0 if n is 1; and the weighted sum of
-        squared deviations from this mean.
+        For a bin with n rows, the statistics are the weight of the bin, the mean
+        difference between label and prediction, the factor n / (n - 1), which is 0 if n
+        is 1, and the weighted sum of squared deviations from the mean difference.
         """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
@@ -247,9 +244,9 @@ class _ClinicalMetricCI(ScoreMetricCI):
     def _of_rows(
         self, positive: Array, predicted: Array, repeats: Array
     ) -> Functional | Array:
-        """Return the functional of the rows, or numbers whose mean is the metric.
+        """Return the metric as a functional of the rows, or as numbers to be averaged.
 
-        `positive` is the mask of positive rows, `predicted` contains the predicted
+        `positive` is the mask of positive rows. `predicted` contains the predicted
         probabilities, and `repeats` the frequency of each row.
         """
         raise NotImplementedError
@@ -263,24 +260,24 @@ class _ClinicalMetricCI(ScoreMetricCI):
 def odds(threshold: float) -> float:
     """Return the odds t / (1 - t) of a threshold probability t.
 
-    The odds are the harm of treating a negative row, in units of the benefit of
+    The odds are the harm of treating a negative row, as a multiple of the benefit of
     treating a positive row.
     """
     return threshold / (1 - threshold)
 
 
 def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
-    """Return the net benefit of the decision to treat each row or not.
+    """Return the net benefit in each row of the decision to treat the row or not.
 
-    The net benefit is 1 for a treated positive row, minus the odds of the threshold for
-    a treated negative row, and 0 for an untreated row.
+    The net benefit is 1 for a treated positive row, 0 for an untreated row, and minus
+    the odds of the threshold probability for a treated negative row.
     """
     benefit = np.where(positive, 1.0, -odds(threshold))
     return np.where(treated, benefit, 0.0)
 
 
 class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
-    """Metric of treating the rows whose probability is at least a threshold.
+    """Metric of the decision to treat rows with at least a threshold probability.
 
     Parameters
     ----------
@@ -298,15 +295,15 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
         return {"bounds": (self._lowest(odds(number)), 1.0)}
 
     def _lowest(self, odds: float) -> float:
-        """Return the minimum of the measure."""
+        """Return the smallest possible value of the metric."""
         raise NotImplementedError
 
     def _net_benefit(
         self, events: Events, positive: Array, treated: Array
     ) -> Functional:
-        """Return the net benefit of treating the rows `treated`, under censoring.
+        """Return the net benefit of treating some rows, corrected for censored rows.
 
-        Only the treated rows need a label.
+        `treated` is the mask of the treated rows. Only these rows need a label.
         """
         worth = decisions_worth(positive, treated, self.threshold)
         return events.known(worth, treated)
@@ -322,7 +319,7 @@ _OF_BOUNDED_MEANS: dict[str, Any] = {
 
 
 class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
-    r"""Net benefit of treating the rows whose probability is at least a threshold.
+    r"""Net benefit of treating rows with at least a threshold probability.
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
 
@@ -473,7 +470,7 @@ _NO_LOGIT = "as probabilities are 0 or 1"
 
 
 class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
-    """Metric that is a coefficient of the logistic regression of label on logit."""
+    """Coefficient of the logistic regression of the label on the predicted logit."""
 
     _fits_slope: ClassVar[bool]
 
@@ -632,6 +629,6 @@ class SquaredCalibrationErrorCI(
 
 
 def _ratio(above: Array, below: Array) -> Functional:
-    """Return the ratio of two means over rows; 0/0 is undefined."""
+    """Return the ratio of the means of two columns; 0 / 0 is undefined."""
     features = np.stack([above, below], axis=1).astype(float)
     return FunctionOfMeans(truediv, features)

@@ -37,7 +37,7 @@ _ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
 class _CustomMetric(MetricCI):
-    """Metric defined by a user's function.
+    """Metric that is defined by a user's function.
 
     Parameters
     ----------
@@ -116,7 +116,10 @@ class _FeatureMetric(_CustomMetric):
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
-        """Compute the features, and check them and the function of their means."""
+        """Compute the features of the rows, and check them.
+
+        The user's function of the feature means is checked as well.
+        """
         name = self.name
         with errors_of_function(
             f"features of {name!r} must accept arrays y_true and y_pred and return an "
@@ -147,7 +150,7 @@ class _FeatureMetric(_CustomMetric):
         return matrix
 
     def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check the function and its complex-step derivative at given means.
+        """Check the user's function and its complex-step derivative near given means.
 
         `spreads` are the standard deviations of the features.
         """
@@ -202,7 +205,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 class FunctionOfItemsCI(MetricCI, heavy_tails=True):
-    """Metric of items: a function of the means of item features."""
+    """Metric of items, such as texts: a function of the means of item features."""
 
     reads = "items"
     _serves_moments = True
@@ -230,7 +233,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
     def _features_of(self, binding: ParameterBuilder) -> Array:
-        """Features of all units, computed once per sample."""
+        """Return the features of all rows, computed once for each sample."""
         sample = binding.sample
 
         def compute() -> Array:
@@ -598,7 +601,7 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
 def _check_derivative(
     functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
 ) -> None:
-    """Check the complex-step derivative against central differences."""
+    """Check the derivative by the complex step against central differences."""
     cause = (
         "it must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"

@@ -37,12 +37,11 @@ _ROUNDING = 1e-9  # largest difference of levels that are treated as equal
 
 
 class Forecasts(NamedTuple):
-    """True numbers of n rows, and the predicted distribution of each number.
+    """True numbers and predicted distributions of n rows.
 
-    `values` has shape (n, k). Its k columns are the members of an ensemble, parameters
-    of a distribution, or quantiles. `levels` contains the ascending levels of
-    quantiles, and is empty for other predictions. `name` identifies the predictions in
-    messages.
+    `values` has shape (n, k). The k columns are the members of an ensemble, parameters
+    of a distribution, or quantiles. For quantiles, `levels` contains the ascending
+    levels; otherwise it is empty. `name` identifies the predictions in messages.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Forecasts(NamedTuple):
         return cls(name, truth, values, levels)
 
     def interval(self, level: float) -> tuple[Array, Array]:
-        """Return the limits of the central prediction interval of a level."""
+        """Return the limits of the central prediction interval with the given level."""
         ends, members = np.array([1 - level, 1 + level]) / 2, self.values.shape[1]
         if not len(self.levels) and ends[0] * (members + 1) > 1 - _ROUNDING:
             low, high = np.quantile(self.values, ends, axis=1, method="weibull")
@@ -88,7 +87,7 @@ class Forecasts(NamedTuple):
 
 
 class _ForecastMetricCI(MetricCI, **LOSS):
-    """Metric of predicted distributions: the mean over rows of a score.
+    """Metric of predicted distributions that is a mean score over rows.
 
     Parameters
     ----------
@@ -333,7 +332,7 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
 
 def log_density(distribution: Any, name: str = "distribution") -> Any:
-    """Return the log density, or the log probability function, of a distribution."""
+    """Return the log density or log probability function of a distribution."""
     is_name = isinstance(distribution, str)
     fixed = getattr(stats, distribution, None) if is_name else distribution
     log_function = getattr(fixed, "logpdf", None) or getattr(fixed, "logpmf", None)

@@ -45,7 +45,7 @@ _MAX_ERROR = 0.2  # maximum relative error of the predicted changes
 
 @dataclass(frozen=True, eq=False)
 class FunctionalOfRows(Linearised):
-    """Functional defined by a user's function of the rows."""
+    """Functional that is defined by a user's function of the rows."""
 
     has_curvature: ClassVar[bool] = True
     """Whether the functional can be computed at other weights of the rows."""
@@ -76,7 +76,7 @@ class FunctionalOfRows(Linearised):
         return np.asarray(self.frequencies, dtype=int)
 
     def call(self, weights: Array, frequencies: Array) -> Any:
-        """Call the function on the rows of the units.
+        """Call the function on the rows.
 
         A function with the parameter ``sample_weight`` is called with `weights`. For
         other functions, each row is repeated according to `frequencies`.
@@ -89,13 +89,12 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Return changes of the function without some rows, and their predictions.
+        """Return observed and predicted changes when a quarter of the rows is left out.
 
-        For each pair, two random quarters of the rows are left out in turn, and the two
-        values of the function are subtracted. The predicted difference is the
-        difference between the mean influence values of the remaining rows. The result
-        is None if there are few rows, or if the function often fails without a quarter
-        of the rows.
+        For each of `n_pairs` pairs, two random quarters are left out in turn, and the
+        two values of the function are subtracted. The influence values predict this
+        difference. The result is None if there are few rows, or if the function often
+        fails without a quarter of the rows.
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -125,7 +124,7 @@ class FunctionalOfRows(Linearised):
         )
 
     def _value_of(self, returned: Any) -> float:
-        """Extract the estimate from the output of the function."""
+        """Extract the estimate from the output of the user's function."""
         return float(returned)
 
     def check_weights(self) -> None:
@@ -186,10 +185,10 @@ class GivenInfluence(FunctionalOfRows):
     def _check_scale(self, value: float, influence: Array) -> None:
         """Check the scale of the influence values.
 
-        Values of the function without some of the rows are compared with the values
-        predicted by the influence values. The ratio of observed to predicted changes
-        must be about 1. The tolerance increases with the prediction errors, so that
-        nonlinear functions such as quantiles are accepted.
+        The function is evaluated without some of the rows, and its changes are compared
+        with those predicted from the influence values. The ratio of observed to
+        predicted changes must be about 1. The tolerance increases with the prediction
+        errors, so that nonlinear functions such as quantiles are accepted.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self._frequencies.sum()
@@ -216,7 +215,10 @@ class GivenInfluence(FunctionalOfRows):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOfRows(FunctionalOfRows):
-    """Functional defined by a function that returns only the estimate."""
+    """Functional defined by a function that returns only the estimate.
+
+    The influence values are computed from the estimates at other weights of the rows.
+    """
 
     @cached_property
     def value(self) -> float:
@@ -228,7 +230,7 @@ class FunctionOfRows(FunctionalOfRows):
         return np.apply_along_axis(self._at, -1, np.asarray(p, dtype=float))
 
     def _at(self, weights: Array) -> float:
-        """Return the value of the function at weights with any total."""
+        """Return the value of the function at given weights, with any total."""
         if np.array_equal(weights, self.shares):
             return self.value
         scaled = weights * (self.weights.sum() / weights.sum())
@@ -276,9 +278,9 @@ class FunctionOfRows(FunctionalOfRows):
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
-        """Group index of each unit, and whether the units of a group are identical.
+        """Return the group index of each row, and whether grouped rows are identical.
 
-        The units of a group have the same influence value.
+        All rows of a group are assigned the same influence value.
         """
         n, kinds, keys = len(self.weights), self.kinds, self.keys
         if kinds is None or (keys is not None and n <= _MAX_PARTS):
@@ -289,9 +291,9 @@ class FunctionOfRows(FunctionalOfRows):
         return _alike(kinds, keys, _MAX_PARTS), False
 
     def _derivatives(self, parts: Array) -> Array:
-        """Return the mean influence value of each group of units.
+        """Return the mean influence value of each group of rows.
 
-        It is computed from the derivative of the function in the weight of the group.
+        The values are derivatives of the function with respect to the group weights.
         """
         masses = np.bincount(parts, self.shares)
         changes = np.empty(len(masses))
@@ -305,9 +307,10 @@ class FunctionOfRows(FunctionalOfRows):
         return np.where(np.abs(changes).max() <= rounding, 0.0, changes / masses)
 
     def _jackknife(self, parts: Array, identical: bool) -> Array:
-        """Return the mean influence value of each group, by leaving out the group.
+        """Return the mean influence value of each group of rows by the jackknife.
 
-        If the rows of a group are identical, only one row is left out.
+        Each group is left out in turn. If the rows of a group are identical, only one
+        row is left out.
         """
         frequencies, n = self._frequencies, self._frequencies.sum()
         units = np.argsort(parts, kind="stable")
@@ -325,7 +328,7 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that influence values predict the function without some of the rows."""
+        """Check that influence values predict the change when rows are left out."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return
@@ -352,10 +355,10 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
     """Assign similar rows to at most `max_groups` groups, and return the group indices.
 
-    Rows of different `kinds` are never in one group. Rows of one kind are grouped by
-    the columns of `keys`: the group with the largest sum of squares is repeatedly split
-    at the mean of the column with the largest variance. The columns are standardised
-    over all rows, so that outliers are soon separated.
+    Rows with different `kinds` are never in one group. Rows of one kind are grouped by
+    the columns of `keys`, which are first standardised over all rows. The group with
+    the largest sum of squares is repeatedly split at the mean of the column with the
+    largest variance.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)

@@ -528,13 +528,13 @@ class DiagnosticOddsRatioCI(
 
 
 class _AgreementCI(LabelMetricCI):
-    """Metric that is symmetric in all labels."""
+    """Metric that treats all labels equally, without a positive label."""
 
     _several = True
 
     @property
     def _trait_of_classes(self) -> MeasureProperties:
-        """Properties of the measure for more than two labels."""
+        """Properties of the metric for more than two labels."""
         return self._measure.of_classes(self._name)
 
     def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:

@@ -83,7 +83,7 @@ class MetricSet:
             self._check_truths()
 
     def _check_truths(self) -> None:
-        """Check that the metrics can share one `y_true`."""
+        """Check that one array of true values suits all metrics."""
         truths = {n: m._truth for n, m in self.metrics.items() if m.reads != "items"}
         kinds = set(truths.values())
         if "survival" in kinds and len(kinds) > 1:
@@ -108,8 +108,8 @@ class MetricSet:
     def _check(self, metric: MetricCI, method: str | None) -> None:
         """Check a metric and its interval method.
 
-        If a single method is passed for several metrics, an error message explains how
-        to pass a method for each metric.
+        The message explains how to pass a method for each metric if a single method was
+        passed for several metrics.
         """
         try:
             metric._check(method)
@@ -138,7 +138,7 @@ class MetricSet:
 
     @property
     def score_methods(self) -> list[str]:
-        """Names of the estimator methods whose scores all metrics accept."""
+        """Names of the estimator methods whose scores are valid for all metrics."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         methods = [
             method
@@ -188,7 +188,7 @@ class MetricSet:
             check_same_models(y_pred, y_score)
 
     def _check_chosen(self) -> None:
-        """Check that each function of rows declares if it reads labels or scores."""
+        """Check that functions of rows declare whether they read labels or scores."""
         for name, reads in self.kinds.items():
             if isinstance(reads, Assumed):
                 call = "make_metric_ci(..., of='rows', reads={!r})"
@@ -203,7 +203,7 @@ class MetricSet:
     def request(
         self, estimators: Iterable[tuple[str, Any]], scored: tuple[Any, ...]
     ) -> ResponseMethods:
-        """Return the estimator methods to call for the metrics.
+        """Return the estimator methods, such as "predict", that the metrics require.
 
         `scored` are the labels for which scores are required.
         """
@@ -220,9 +220,9 @@ class MetricSet:
         abstain: Any = None,
         labels: Iterable[Any] = (),
     ) -> Reader:
-        """Return a reader of the data that all metrics require.
+        """Return a reader for the data that the metrics require.
 
-        `labels` are known labels, which need not occur in the data.
+        `labels` are labels that are known in advance and need not occur in the data.
         """
         require_pos_label, all_labels = False, [*labels]
         truths: frozenset[str] = frozenset()
@@ -268,8 +268,8 @@ class MetricSet:
     ) -> Sample:
         """Read rows from arrays, or from the named columns of `data`.
 
-        Dask arrays are read block by block. For arrays on a device, outcomes are
-        counted on the device.
+        Dask arrays are read block by block. If arrays are on a device such as a GPU,
+        outcomes are counted on the device.
         """
         rows = RowOptions() if rows is None else rows
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
@@ -315,7 +315,7 @@ class MetricSet:
     def with_labels_of(
         self, estimators: Sequence[tuple[str, Any]], reader: Reader
     ) -> tuple[Reader, tuple[Any, ...]]:
-        """Return a reader with the labels of the estimators, and the scored labels.
+        """Return a reader with the labels of the estimators and the labels with scores.
 
         The labels are checked before any estimator predicts.
         """
@@ -341,11 +341,11 @@ class MetricSet:
         return reader, scored
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Return the labels that have a column of scores.
+        """Return the labels for which models predict a score.
 
         With two labels, only the positive label has scores. With more labels, or with
-        several targets, each label or target has scores. For the relevance of documents
-        with one row per document, the only scored label is 1.
+        several targets, each label or target has scores. If each row is a document of a
+        query, the only such label is 1 (relevant).
         """
         labels = vocabulary.labels
         if vocabulary.multilabel:
@@ -373,8 +373,8 @@ class MetricSet:
     ) -> JointEstimate:
         """Estimate the metrics of all models jointly.
 
-        For each model, `keys` contains new values for fields of the parameter names,
-        such as the name of the model.
+        `keys` renames parameters: for each model, it contains new values for fields of
+        the parameter names, such as the name of the model.
         """
         parameters = self.bind(sample)
         if keys is not None:
@@ -389,7 +389,7 @@ class MetricSet:
         sample: Sample,
         horizon: Horizon | None = None,
     ) -> JointEstimate:
-        """Estimate parameters jointly, with the settings of the report."""
+        """Estimate parameters jointly, with the confidence level of the report."""
         first = self._first(sample)
         joint = JointEstimate.from_rows(
             parameters,
@@ -405,8 +405,8 @@ class MetricSet:
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
         """Report on the metrics of all models.
 
-        If a horizon is passed, the intervals are simultaneously valid for all its
-        sample sizes.
+        If a horizon of planned sample sizes is passed, the intervals are simultaneously
+        valid at all these sample sizes.
         """
         references = None
         if self._first(sample).subgroups is not None:
@@ -414,14 +414,14 @@ class MetricSet:
         return JointReport(self.estimate(sample, horizon=horizon), references)
 
     def _first(self, sample: Any) -> Sample:
-        """Return a sample that contains all rows."""
+        """Return a sample, which contains the data of all rows."""
         first: Sample = sample
         return first
 
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameters with which subgroups are compared, by subgroup.
+        """Return the parameter with which each subgroup is compared.
 
         A subgroup is compared with all other rows if `to` is "rest", and with all rows
         if `to` is "overall".
@@ -434,11 +434,11 @@ class MetricSet:
         only: Container[str] | None = None,
         parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
-        """Yield the parameters of all metrics, models and subgroups.
+        """Yield the parameters to estimate for all metrics, models and subgroups.
 
         `only` selects metrics by name, and `parts` replaces the subgroups of the
-        sample. A model is skipped for a metric if it has no predictions of the kind
-        that the metric reads.
+        sample. A model is skipped for a metric if it lacks the predictions that the
+        metric reads, such as scores.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -460,7 +460,7 @@ class MetricSet:
 def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
     """Return the interval method of each metric.
 
-    `method` is one method, or a mapping of metrics to methods.
+    `method` is one method for all metrics, or a mapping from metric names to methods.
     """
     if method is None:
         return dict.fromkeys(metrics)
@@ -472,7 +472,7 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
 
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
-    """Return metric objects by their names in the report."""
+    """Return a mapping from names in the report to metric objects."""
     if isinstance(metrics, Mapping):
         named = named_values(metrics, "metrics")
         return {name: resolve_metric(metric) for name, metric in named.items()}
@@ -484,9 +484,9 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
 
 
 class MetricsByTruth(MetricSet):
-    """Metrics with different truths, such as labels and survival times.
+    """Metrics with different true values, such as labels and survival times.
 
-    A sample is a list with an entry for each truth.
+    A sample is a list with an entry for each array of true values.
     """
 
     def __init__(
@@ -544,7 +544,7 @@ class MetricsByTruth(MetricSet):
         data: Any = None,
         **labels: Any,
     ) -> Any:
-        """Read the rows separately for each truth."""
+        """Read the rows separately for each array of true values."""
         if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
                 "design=Prevalence needs a single y_true, got y_true by metric"
@@ -569,7 +569,7 @@ class MetricsByTruth(MetricSet):
         return samples
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
-        """Yield the parameters of all metrics, ordered by model and then by metric."""
+        """Yield the parameters to estimate, ordered by model and then by metric."""
         pairs = [*zip(self.sets.values(), samples, strict=True)]
         for model in dict.fromkeys(m for sample in samples for m in sample.models):
             for name in self.metrics:
@@ -580,7 +580,7 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameters with which subgroups are compared, by subgroup.
+        """Return the parameter with which each subgroup is compared.
 
         A subgroup is compared with all other rows if `to` is "rest", and with all rows
         if `to` is "overall".
@@ -591,10 +591,10 @@ class MetricsByTruth(MetricSet):
 
 
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Return the key of the data of each metric, in a mapping by metric.
+    """Return, for each metric, the key of its data in a mapping such as ``y_true``.
 
-    `entries` maps names of metrics, or "*" for all other metrics, to data. The keys are
-    None if `entries` is not a mapping by metric.
+    The keys of the mapping `entries` are metric names, or "*" for all other metrics. If
+    `entries` is not such a mapping, the returned keys are None.
     """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
@@ -615,10 +615,10 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
 
 
 def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
-    """Return validated metrics and settings, with one or several truths.
+    """Return the validated metrics and settings of a report.
 
-    `columns` maps "y_true", "y_pred" and "y_score" to the data. The metrics have
-    several truths if "y_true" is a mapping by metric.
+    `columns` maps "y_true", "y_pred" and "y_score" to the data. Metrics have different
+    true values if "y_true" is itself a mapping by metric.
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)
@@ -634,7 +634,7 @@ def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
 
 
 class Points(NamedTuple):
-    """Thresholds of the scores of a model; each threshold defines a classifier."""
+    """Thresholds for the scores of a model, each of which defines a classifier."""
 
     names: Sequence[str]
     levels: Array
@@ -649,8 +649,8 @@ def keys_at_points(
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield the model, the index and the parameter name of each threshold.
 
-    The name contains the model, and the threshold as a subgroup of the column `column`.
-    With a single unnamed model, each threshold is named like a model.
+    In a parameter name, the threshold is a subgroup of the column `column`. If there is
+    a single unnamed model, the thresholds replace the model name.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():
@@ -666,7 +666,7 @@ def _events_at_points(
     points: Mapping[str, Points],
     time: float,
 ) -> Iterator[TableParameter]:
-    """Yield the proportions of rows with an event by `time`, above each threshold."""
+    """Yield the proportion of rows with an event by `time`, above each threshold."""
     (name, method), *_ = metric_set.methods.items()
     for model, k, key in keys_at_points(column, points):
         _, levels, is_positive = points[model]
@@ -682,7 +682,7 @@ def estimate_at_points(
     points: Mapping[str, Points],
     time: float | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of the classifiers at all thresholds of all models jointly.
+    """Estimate metrics of the classifiers at all score thresholds of all models.
 
     If a time is passed, the positive label is an event by this time, and precision is
     the only metric.

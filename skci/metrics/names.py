@@ -172,14 +172,20 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Return all metrics by name; a required number is set to an example."""
+    """Return a mapping from names to metrics, such as "precision@10".
+
+    Metrics with a number in their name have an example number.
+    """
     at_a_number = (cls(float(cls._number[1])) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
     return {name: metrics[name] for name in sorted(metrics)}
 
 
 def synonyms(name: str) -> list[str]:
-    """Return the other names of a metric, with "k" or "t" instead of a number."""
+    """Return the synonyms of a metric name.
+
+    A number in the name is replaced by "k" or "t", as in "precision@k".
+    """
     at = _AT.fullmatch(name)
     base = at[1] if at else name
     keys = {f"{base}@k", *({base} - _BY_NAME.keys())} if at else {name}
@@ -187,7 +193,10 @@ def synonyms(name: str) -> list[str]:
 
 
 def refusal(name: str) -> str:
-    """Return the reason why a name has no metric, or an empty string."""
+    """Return why no metric has the given name, or an empty string.
+
+    Only names of known metrics that are deliberately not supported have a reason.
+    """
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
     candidates = usual, f"{usual}_score", _of_both_parts(usual)
@@ -234,9 +243,9 @@ def resolve_metric(metric: Any) -> MetricCI:
 
 
 def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
-    """Return pairs of names and metric objects for an entry of ``metrics=``.
+    """Return pairs of a name and a metric object for an entry of ``metrics=``.
 
-    A function of scikit-learn that returns several numbers has several metrics.
+    A function of scikit-learn that returns several numbers yields several pairs.
     """
     options: dict[str, Any] = {}
     if isinstance(entry, str):
@@ -256,7 +265,7 @@ def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
 
 
 def _with_options(function: Any) -> tuple[Any, dict[str, Any]]:
-    """Split a partial function into the function and its keyword arguments."""
+    """Return the function and the keyword arguments of a `functools.partial`."""
     if isinstance(function, partial) and not function.args:
         return function.func, dict(function.keywords)
     return function, {}
@@ -292,9 +301,9 @@ def _of_name(name: str) -> MetricCI:
 
 
 def _named(name: str) -> MetricCI | None:
-    """Return the metric for a name without a suffix such as "_macro".
+    """Return the metric for a name without a suffix such as "_macro", or None.
 
-    Names of scikit-learn's functions are also accepted. An unknown name returns None.
+    Names of scikit-learn's functions are also accepted.
     """
     for candidate in (name, name.removesuffix("_score")):
         candidate = ALIASES.get(candidate, candidate)
@@ -323,7 +332,7 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Resolve synonyms on both sides of "@" or "_at_" in a name."""
+    """Replace synonyms by the listed names on both sides of "@" or "_at_"."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 
@@ -343,7 +352,7 @@ def _of_scorer(scorer: Any) -> MetricCI:
 
 
 def _signed(metric: MetricCI, sign: int) -> MetricCI:
-    """Return the metric, negated if the sign is negative."""
+    """Return the metric, or its negation if the sign is negative."""
     return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 

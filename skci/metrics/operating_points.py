@@ -31,8 +31,8 @@ _MAX_OUTSIDE = 0.05  # probability of a quantile outside the range of the scores
 class ShareAboveQuantile(CumulativeGain):
     """Proportion of positive rows with scores above a quantile of the negative scores.
 
-    The variance is unknown if there are so few negative rows that the quantile in the
-    population may be outside the range of the observed negative scores.
+    With few negative rows, the quantile in the population may be outside the range of
+    the observed negative scores. The variance is then unknown.
     """
 
     cut_by = 1, 0
@@ -50,7 +50,7 @@ class _OperatingPointCI(
     has_curvature=False,
     zero_variance_by="too few rows or distinct scores determine the threshold",
 ):
-    """Metric at the threshold for which another metric has a given value.
+    """Metric at the score threshold at which another metric has a given value.
 
     Parameters
     ----------

@@ -59,7 +59,6 @@ class PartlyVerified(EqualByParts, Functional):
     stratum, :math:`p_{s \cdot}` is the total weight of verified rows, and :math:`u_s`
     the total weight of other rows.
 
-
     References
     ----------
     .. [1] Begg and Greenes (1983). Assessment of diagnostic tests when disease
@@ -73,17 +72,17 @@ class PartlyVerified(EqualByParts, Functional):
 
     @cached_property
     def _indicators(self) -> Array:
-        """Indicator matrix of the stratum of each outcome, (m, S)."""
+        """Indicators of the S strata for each of the m outcomes, of shape (m, S)."""
         indicators: Array = self.strata[:, np.newaxis] == np.arange(
             self.strata.max() + 1
         )
         return indicators.astype(float)
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the weights q, and two numbers for each stratum.
+        """Return the weights q of outcomes, and two numbers for each stratum.
 
-        The numbers are the ratio of the weight of all rows to the weight of verified
-        rows, and the weight of verified rows.
+        The first number is the weight of all rows divided by the weight of the verified
+        rows. The second number is the weight of the verified rows.
         """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
@@ -113,9 +112,9 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Return parameters of all rows if labelling depends only on the predictions.
+    """Return parameters that are estimated if labelling depends on the predictions.
 
-    The labelled rows with equal predictions represent all rows with these predictions.
+    Labelled rows represent all rows with the same predictions.
     """
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
@@ -139,7 +138,7 @@ def bind_verified(
 def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
     """Check that labelled rows exist for each combination of predictions.
 
-    A warning is raised if many rows have predictions for which few rows are labelled.
+    A warning is raised if few rows are labelled among rows that make up a large share.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
@@ -174,7 +173,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Return a parameter of all rows; labelled rows represent their stratum."""
+    """Return a parameter of all rows: labelled rows represent their stratum."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -235,7 +234,7 @@ def estimate_partly_labelled(
     data: Any = None,
     abstain: Any = None,
 ) -> JointEstimate:
-    """Estimate metrics from rows of which only some are labelled.
+    """Estimate metrics if only some rows are labelled.
 
     `columns` maps y_true, y_pred, y_score, proxy and label_probability to the data.
     """
@@ -263,7 +262,7 @@ def read_partly_labelled(
     data: Any = None,
     **labels: Any,
 ) -> Sample:
-    """Read rows of which only some are labelled.
+    """Read data in which only some rows are labelled.
 
     Labelled rows are a random sample of the rows, or are chosen by their predictions.
     """
@@ -277,10 +276,10 @@ def estimate(
     read: Columns | None = None,
     expected: Rows | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of a sample returned by `read_partly_labelled`.
+    """Estimate metrics from a sample in which only some rows are labelled.
 
-    If `read` is passed, the sample contains the weighted copies of rows that are
-    described at `_weighted`. `expected` is described at `corrected`.
+    If `read` is passed, labelled rows are weighted by the inverse of their labelling
+    probability, as described at `_weighted`. `expected` is described at `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
@@ -336,7 +335,7 @@ def _other_shares(sample: Sample, part: Part, group: Array) -> str:
     """Describe the range of labelled shares over groups, if it is significant.
 
     The text is empty if a chi-squared test attributes the range to chance. The test
-    uses the groups with enough expected rows.
+    uses only groups with enough expected rows.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
@@ -379,10 +378,9 @@ def _sample(
 
 
 def _check_missing(sample: Sample) -> None:
-    """Check that no label seems to represent a missing label.
+    """Check that no label seems to stand for a missing label.
 
-    A label is suspicious if most rows have it as the true label but no row as a
-    prediction.
+    A label is suspicious if it is the true label of most rows but is never predicted.
     """
     if not sample.codes.size or not are_labelled(sample).all():
         return
@@ -397,7 +395,7 @@ def _check_missing(sample: Sample) -> None:
 
 
 def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
-    """Select rows of each column, and keep the names of the columns."""
+    """Select rows of each column, and keep the column names."""
     selected = {}
     for name, values in columns.items():
         rows = as_array(values, name, "an array")[index]
@@ -408,9 +406,8 @@ def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     """Weight labelled rows by the inverse of their labelling probability.
 
-    Without a proxy, only the labelled rows are returned. With a proxy, the labelled
-    rows are followed by copies of all rows. Both copies of a labelled row form a
-    cluster.
+    Without a proxy, only the labelled rows are returned. With a proxy, copies of all
+    rows are appended. The two copies of a labelled row form a cluster.
     """
     clusters = "; pass clusters as groups="
     check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
@@ -456,11 +453,11 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Return the parameters and the contrasts that define the estimates.
+    """Return the parameters, and the contrasts that combine them to estimates.
 
-    Each estimate is a contrast of several parameters: the metric of the truth on
-    labelled rows and, for each proxy, the metric of the proxy on labelled rows and on
-    all rows. `automatic` are the interval methods that "auto" tries for contrasts.
+    Each contrast combines the metric on labelled rows with metrics in which a proxy
+    replaces the truth, on labelled rows and on all rows. `automatic` are the interval
+    methods that "auto" tries for contrasts.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -505,10 +502,10 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Return the parameters of all metrics if a proxy replaces the truth.
+    """Return the parameters of all metrics with a proxy as the truth.
 
-    The keys of the mapping are model and metric. `column` is the column with the labels
-    of the proxy, or None for numbers.
+    The keys of the returned mapping are pairs of a model and a metric. `column` is the
+    index of the column with the labels of the proxy, or None for numbers.
     """
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):

@@ -22,7 +22,7 @@ _MIN_SHARE = 0.01  # share of the loss due to clipping above which a warning is 
 
 
 class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
-    """Metric that is a function of mean losses of predicted probabilities.
+    """Metric of predicted probabilities that is a function of mean losses.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _positive_code(self, binding: ParameterBuilder) -> int:
         """Return the code of the label to which a single column of scores refers.
 
-        Scores summarised by moments always refer to the last label.
+        In data that are summarised by moments, this is always the last label.
         """
         labels = binding.sample.vocabulary.labels
         code = self._code(binding.pos_label, labels)
@@ -81,7 +81,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        """Return the function of means, for data that are summarised by moments.
+        """Return the function that computes the metric from means, such as mean losses.
 
         `sample` contains the class proportions.
         """
@@ -120,10 +120,10 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         truth: Array,
         scores: Scores,
     ) -> TableParameter:
-        """Return the parameter for given true labels and scores.
+        """Return the parameter to estimate for given true labels and scores.
 
-        `truth` is the indicator of the positive label, (n,), or the indicators of all
-        labels, (n, labels).
+        `truth` contains the indicator of the positive label, of shape (n,), or the
+        indicators of all labels, of shape (n, labels).
         """
         weights = binding.sample.rows.counts[binding.within]
         features = self._features(truth, scores.values, weights, scores.eps)
@@ -135,7 +135,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return binding.of_units(trait, functional)
 
     def _trait_of(self, vocabulary: Vocabulary) -> MeasureProperties:
-        """Return the properties of the measure for several targets or many labels."""
+        """Return the properties of the metric for several targets or many labels."""
         return self._measure
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
@@ -144,7 +144,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
-        """Return the columns whose means determine the metric."""
+        """Return columns, such as losses, that are averaged to compute the metric."""
         return [self._losses(truth, probabilities, eps)]
 
     def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
@@ -258,9 +258,9 @@ class BrierScoreCI(
 
 
 def _brier_scale(columns: int) -> float:
-    """Return the factor of the Brier score: 1/2 for two columns, 1 otherwise.
+    """Return the scale factor of the Brier score: 1/2 for two columns, 1 otherwise.
 
-    scikit-learn uses the same factors.
+    scikit-learn uses the same factor.
     """
     return 0.5 if columns == 2 else 1.0
 
@@ -413,15 +413,15 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
 
 
 def _indicators(vocabulary: Vocabulary) -> list[Variable]:
-    """Return the variables that are indicators of a class, without the first class."""
+    """Return an indicator variable for each class except the first class."""
     return [Variable("class", target=k) for k in range(1, len(vocabulary.labels))]
 
 
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
     """Return D2: 1 minus the ratio of a loss to the loss of a constant prediction.
 
-    `losses` contains the loss of the constant prediction for a row of each class, and
-    `shares` are the class proportions.
+    The constant prediction is the class proportions `shares`. `losses` contains its
+    loss in a row of each class.
     """
     gains = zip(losses[1:] - losses[0], shares, strict=True)
     constant_loss = losses[0] + sum(gain * share for gain, share in gains)

@@ -72,7 +72,7 @@ AUTOMATIC = ("score", "logit", "hall")
 
 @dataclass(frozen=True)
 class Block:
-    """Contrast that defines a corrected estimate.
+    """Definition of an estimate from labelled rows that is corrected by proxies.
 
     `truth` and `proxies` are positions in a list of parameters.
     """
@@ -90,10 +90,10 @@ class Block:
 def corrected(
     joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
 ) -> JointEstimate:
-    """Return estimates from labelled rows, corrected by the proxies of all rows.
+    """Return estimates from labelled rows, corrected by proxies in all rows.
 
-    A corrected estimate has the bounds and the interval method of its metric, unless
-    there are too many possible outcomes for this method. `expected` contains the same
+    A corrected estimate has the bounds of its metric. It also has the interval method
+    of the metric, unless there are too many possible outcomes. `expected` contains the
     rows with other weights: the squared weight of an unlabelled row is the expected
     value of its squared inverse probability weight.
     """
@@ -119,9 +119,10 @@ def corrected(
 
 
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
-    """Return the interval method of a parameter with other properties.
+    """Return an interval method for a parameter whose properties become `trait`.
 
-    If the method of the parameter was chosen automatically, so is the returned method.
+    A method that was chosen automatically is chosen again for these properties. Other
+    methods are checked.
     """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -132,15 +133,15 @@ def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
 def _weights(
     joint: JointEstimate, block: Block, expected: Rows | None
 ) -> dict[int, float]:
-    """Return the coefficients of the proxy parameters in the contrast."""
+    """Return the coefficients of the proxy metrics in a corrected estimate."""
     source = joint.source
     assert isinstance(source, RowEstimates)
     estimates = joint.estimates
 
     def observed(positions: Sequence[int]) -> RowEstimates:
-        """Return estimates from the observed counts, without smoothing.
+        """Return estimates from the observed counts, without added pseudo-counts.
 
-        The variance of a proxy that equals the prediction in all rows is then 0.
+        A proxy that equals the prediction in all rows then has variance 0.
         """
         parameters = [source.parameters[k].with_method("delta") for k in positions]
         return source.with_parameters(parameters)
@@ -198,10 +199,10 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Covariance of the proxy metrics that is not observed in labelled rows, (K, K).
+    """Covariance of the K proxy metrics that is not observed in labelled rows, (K, K).
 
     It is the covariance expected from the labelling probabilities minus the observed
-    covariance. Negative eigenvalues of the difference are set to 0.
+    covariance, with negative eigenvalues set to 0.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -261,7 +262,7 @@ def _unseen_errors(
 
 
 def _positive(matrix: Array) -> Array:
-    """Set the negative eigenvalues of a symmetric matrix to 0."""
+    """Return a symmetric matrix with its negative eigenvalues set to 0."""
     values, vectors = np.linalg.eigh(matrix)
     part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return part
@@ -378,7 +379,7 @@ def _of_graded(
     trait: MeasureProperties,
     grades: Array,
 ) -> TableParameter:
-    """Return the mean grade over graded items, weighted to the strata of all items.
+    """Return the mean grade of all items, estimated from the graded items by stratum.
 
     The parameter is the mean of one number for each item. These numbers are chosen such
     that their variance within strata equals the variance of the stratum means. Strata

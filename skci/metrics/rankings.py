@@ -36,7 +36,7 @@ NOT_JUDGED = -1
 class Rankings:
     """Documents of several queries, sorted by score.
 
-    Documents of a query with equal scores form a block. Documents without a score were
+    Documents of a query with equal scores form a block. Documents without a score are
     not retrieved and belong to no block.
     """
 
@@ -61,7 +61,8 @@ class Rankings:
     ) -> Rankings:
         """Sort documents by query and score.
 
-        If `averages_ties` is False, each document is a block.
+        If `averages_ties` is False, tied documents keep their order, and each document
+        is a block.
         """
         totals, sizes = np.bincount(query, gains), np.bincount(query)
         rows = np.flatnonzero(~np.isnan(scores))
@@ -87,17 +88,20 @@ class Rankings:
         )
 
     def sums(self, values: Array) -> Array:
-        """Sum values of blocks by query."""
+        """Return the sum of `values` for each query.
+
+        `values` contains a number for each block.
+        """
         return np.bincount(self.query, values, len(self.sizes))
 
     def shown(self, k: int | Array | None) -> Array:
-        """Return the number of documents of each block among the first k of a query."""
+        """Return how many documents of each block are among the first k of a query."""
         return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
     def discounted_gain(self, discounts: Array) -> Array:
         """Return the discounted cumulative gain of each query.
 
-        `discounts` are the discounts of the positions 1, 2, ....
+        `discounts` contains the discount at each position: 1, 2, ....
         """
         total = np.append(0, np.cumsum(discounts))
         means = (total[self.before + self.size] - total[self.before]) / self.size
@@ -106,9 +110,8 @@ class Rankings:
     def first_hit(self, k: int | None, power: int) -> Array:
         """Return ``position**-power`` of the first relevant document of each query.
 
-        The value is averaged over the orders of tied documents, and is 0 if the
-        position exceeds k. Gains must be 1 for relevant documents and 0 for other
-        documents.
+        The value is averaged over the orders of tied documents. It is 0 if the position
+        exceeds k. `gains` must be 1 for relevant documents and 0 for other documents.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]
@@ -200,7 +203,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     def influence(
         self, y_true: Any, y_score: Any, sample_weight: Any = None, query: Any = None
     ) -> tuple[float, Array]:
-        """Estimate the metric and the influence of each row on the estimate.
+        """Estimate the metric, and return the influence of each row on the estimate.
 
         The influence value of a query is stored in the first row of the query. The
         other rows of the query have the value 0.
@@ -226,7 +229,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         """Return the scores that an estimator predicts for documents.
 
-        If the rows are queries, each column of the truth is a label of the estimator.
+        If each row is a query, each column of the truth is a label of the estimator.
         """
         shape = np.shape(y)
         labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
@@ -276,12 +279,12 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         return [binding.of_mean(self._measure, values)]
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
-        """Return the value of each query, or NaN if it has no relevant document."""
+        """Return the metric of each query, or NaN without a relevant document."""
         raise NotImplementedError
 
 
 class _OrderCI(RankingMetricCI):
-    """Metric of the order of documents, with a choice for tied documents.
+    """Metric of the order of documents, with an option for tied documents.
 
     Parameters
     ----------
@@ -312,7 +315,7 @@ class RankingToK(_OrderCI):
 
 
 class _GainCI(RankingToK):
-    """Metric of discounted gains: gains are weighted less at lower positions.
+    """Metric of gains that are discounted by the position of the document.
 
     Parameters
     ----------
@@ -335,7 +338,7 @@ class _GainCI(RankingToK):
         return gains
 
     def _discounts(self, query: Array) -> Array:
-        """Return the discounts of all positions, which are 0 after position k."""
+        """Return the discount at each position, which is 0 after position k."""
         discounts = 1 / np.log2(np.arange(np.bincount(query).max()) + 2)
         if self.k is not None:
             discounts[self.k :] = 0
@@ -406,7 +409,7 @@ class DCGCI(
 
 
 class _RelevantCI(_OrderCI):
-    """Metric for which each document is either relevant or not.
+    """Metric of documents that are either relevant or not relevant.
 
     Parameters
     ----------
@@ -421,12 +424,12 @@ class _RelevantCI(_OrderCI):
         return self._of_hits(self._ranked(query, relevant, scores))
 
     def _of_hits(self, hits: Rankings) -> Array:
-        """Return the value of each query, or NaN if it has no relevant document."""
+        """Return the metric of each query, or NaN without a relevant document."""
         raise NotImplementedError
 
 
 class _HitsCI(_RelevantCI, RankingToK):
-    """Metric of the relevant documents among the first k documents."""
+    """Metric of relevant documents among the first k documents."""
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
@@ -492,7 +495,7 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
 
 
 class _AtKCI(_HitsCI):
-    """Metric of the relevant documents among the first k, by default 10.
+    """Metric of relevant documents among the first k documents, by default 10.
 
     Parameters
     ----------
@@ -653,7 +656,7 @@ class _LabelRankingCI(RankingMetricCI):
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
 
     def _of_hits(self, hits: Rankings) -> Array:
-        """Return the value of each row, or NaN if the row has no true label."""
+        """Return the metric of each row, or NaN if the row has no true label."""
         raise NotImplementedError
 
 

@@ -47,7 +47,10 @@ _REACH = 0.98  # 1.96 standard deviations of an indicator with mean 1/2
 
 
 def quantile(values: Array, weights: Array, level: float) -> float:
-    """Return the weighted quantile: the midpoint of all values that are quantiles."""
+    """Return a weighted quantile.
+
+    If all values of an interval are quantiles, the midpoint is returned.
+    """
     order = np.argsort(values, kind="stable")
     share = np.cumsum(weights[order]) / weights.sum()
     positions = np.searchsorted(share, [level - _ROUNDING, level + _ROUNDING])
@@ -86,17 +89,17 @@ class Median(Functional):
 
     @property
     def link(self) -> Link:
-        """Link function for which the Wald interval is Woodruff's interval.
+        """Distribution function F of the values, as a link function.
 
-        The link is the distribution function F.
+        With this link, the Wald interval of the median is Woodruff's interval.
         """
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
         """Return the distribution function F at a value.
 
-        At a repeated value, the cumulative share nearest to 1/2 is returned. F is 1/2
-        between the neighbours of the median, because every interval includes both
+        At a repeated value, the cumulative proportion nearest to 1/2 is returned. F is
+        1/2 between the neighbours of the median, because every interval includes both
         neighbours.
         """
         values, shares = self._knots
@@ -107,15 +110,16 @@ class Median(Functional):
         return np.where(is_between, 0.5, np.clip(0.5, lowest, highest))
 
     def _density_at(self, value: Any) -> Any:
-        """Return the density at the median, for any value."""
+        """Return the density at the median, repeated in the shape of `value`."""
         with np.errstate(over="ignore"):
             density = np.divide(1.0, self._spread) if self._spread else 0.0
         return np.full_like(value, density, dtype=float)
 
     def _quantile_at(self, share: Any) -> Any:
-        """Return the quantile at a share.
+        """Return the quantile of a given level.
 
-        It is at least as far from the median as the values next to the median.
+        Levels other than 1/2 give quantiles that are at least as far from the median as
+        the neighbouring values.
         """
         values, shares = self._knots
         below, above = self._neighbours
@@ -133,7 +137,7 @@ class Median(Functional):
 
         F is 1/2 at the median and is interpolated between values. At a value, half of
         the weight of its row counts as below. At repeated values F rises steeply,
-        starting with the row of the smallest weight.
+        starting with the row with the smallest weight.
         """
         order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
@@ -152,7 +156,10 @@ class Median(Functional):
 
     @cached_property
     def _neighbours(self) -> tuple[float, float]:
-        """Next values below and above the median, or the median if there are none."""
+        """Largest value below and smallest value above the median.
+
+        If there is no such value, the median is used.
+        """
         sides = self.values < self._median, self.values > self._median
         below, above = (self.values[side] for side in sides)
         return (
@@ -205,10 +212,11 @@ def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
 
 
 class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
-    """Metric of predicted numbers: a function of means over rows.
+    """Metric of predicted numbers that is a function of means over rows.
 
-    By default the measure is a loss: it is nonnegative, and lower is better. A metric
-    of several targets is an average, or has a separate estimate for each target.
+    By default, the metric is a loss: it is nonnegative, and lower is better. With
+    several targets, the metric is an average over targets, or is estimated for each
+    target.
 
     Parameters
     ----------
@@ -237,9 +245,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return "multioutput" if self._is("raw_values") else ""
 
     def _is(self, multioutput: str) -> bool:
-        """Whether `multioutput` equals a string.
+        """Whether the option `multioutput` equals the given string.
 
-        A plain comparison would fail for arrays.
+        The option may be an array, which cannot be compared directly.
         """
         return isinstance(self.multioutput, str) and self.multioutput == multioutput
 
@@ -267,7 +275,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _shares(self, n_targets: int) -> Array:
-        """Return the fixed weights of the targets, and check their number."""
+        """Return the fixed weights of the targets, after a check of their number."""
         weights = (
             np.ones(n_targets) if self._is("uniform_average") else self.multioutput
         )
@@ -283,7 +291,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._measure
 
     def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
-        """Return the functional of each target, and check the sizes of numbers."""
+        """Return the functional of each target, after a check for too large numbers."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -308,7 +316,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         binding: ParameterBuilder,
         weights: Array,
     ) -> list[Functional]:
-        """Return the functional of each target, from columns with a value per row."""
+        """Return the functional of each target, computed from values in each row."""
         monomials, sizes = self.monomials(binding), {}
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
@@ -320,7 +328,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._of_means(means, binding)
 
     def _of_means(self, means: Means, binding: ParameterBuilder) -> list[Functional]:
-        """Return the functional of each target, from the means of columns."""
+        """Return the functional of each target, computed from column means."""
         return [
             means.function(self._function_at(means, k), monomials, _CENTRED)
             for k, monomials in enumerate(self._monomials(binding))
@@ -330,23 +338,23 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """Function of the means of the columns."""
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
-        """Return the function of means for a target."""
+        """Return the function that computes the metric of a target from means."""
         return self._function
 
     def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
         return [*chain(*self._monomials(binding))]
 
     def _monomials(self, binding: ParameterBuilder) -> list[list[Monomial]]:
-        """Return, for each target, the products of columns whose means are required."""
+        """Return, for each target, the products of variables to be averaged."""
         return [
             [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
             for k in range(len(binding.sample.vocabulary.targets))
         ]
 
     def _variable(self, name: str, binding: ParameterBuilder, target: int) -> Variable:
-        """Return the identifier of a column of a target.
+        """Return the identifier of a variable, such as the error, of a target.
 
-        Metrics that use the same column have the same identifier.
+        Metrics that use the same variable share its identifier and its means.
         """
         model = "" if name in _OF_TRUTH else binding.model
         if name in ("loss", "potential"):
@@ -381,25 +389,28 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     @property
     def _options(self) -> list[float]:
-        """Values of the options of the loss, such as alpha."""
+        """Values of the options of the loss, such as the quantile level `alpha`."""
         return [float(getattr(self, name)) for name in self._loss_options]
 
     def _losses(self, y: Array, values: Array) -> Array:
         return self._loss(y, values, *self._options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
-        """Divide all values by a power of two, which avoids overflow.
+        """Divide all values by a power of two, to avoid overflow.
 
-        Functions of several means are scale-invariant.
+        Metrics that use several means are not changed by the scale.
         """
         unit = binade(np.append(y, values))
         return y / unit, values / unit
 
     def _check_range(self, y: Array, values: Array) -> None:
-        """Check that the loss is defined for all values."""
+        """Check that the loss is defined for all true and predicted values."""
 
     def _squares(self, binding: ParameterBuilder) -> Array:
-        """Return columns whose means are the variances of the targets, (m, targets)."""
+        """Return squared deviations of the true values, of shape (m, targets).
+
+        The mean of each column is the variance of a target.
+        """
         sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
         truths = [Variable("truth", target=k) for k in range(n_targets)]
         squares = [(truth, truth) for truth in truths]
@@ -662,7 +673,7 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
 
 
 class _VarianceShareCI(RegressionMetricCI, **SKILL):
-    """Metric relative to the variance of the truth.
+    """Metric that is relative to the variance of the true values.
 
     Parameters
     ----------
@@ -755,7 +766,8 @@ _ROUNDING_OF_DEVIANCE = 1e-13  # relative rounding error of a deviance
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
     """Return the Tweedie deviance of each row.
 
-    The variance is proportional to the mean raised to `power`.
+    This distribution has a variance proportional to a power of the mean, with exponent
+    `power`.
     """
     if power == 0:
         return (y - values) ** 2
@@ -833,8 +845,7 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
 class _DevianceCI(RegressionMetricCI):
     """Metric of the Tweedie deviance.
 
-    The variance of the truth is assumed to be proportional to the mean raised to
-    `power`. Some subclasses fix the power.
+    The true value is assumed to have a variance proportional to a power of the mean.
 
     Parameters
     ----------
@@ -935,7 +946,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """Columns, or products of columns, whose means determine the metric."""
+        """Names of variables, or of products of variables, that are averaged."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
@@ -952,10 +963,10 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
 
 def _potential(y: Array, power: float) -> tuple[Array, Array]:
-    r"""Return a convex function at y, and its slope.
+    r"""Return a convex function :math:`\phi` of y, and its slope.
 
-    The Tweedie deviance is the Bregman divergence of this function :math:`\phi`,
-    :math:`\phi(y) - \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
+    The Tweedie deviance is the Bregman divergence of this function, :math:`\phi(y) -
+    \phi(\hat y) - \phi'(\hat y) (y - \hat y)`.
     """
     with np.errstate(all="ignore"):
         if power == 1:
@@ -967,7 +978,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """Return D2 of the deviance, from means of truths that are centred at the mean."""
+    """Return D2 of the deviance, from means of true values that are centred first."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

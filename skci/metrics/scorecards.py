@@ -58,7 +58,7 @@ class KolmogorovSmirnov(OrderOfScores):
             return np.asarray(self._distances(p).max(axis=-1))
 
     def _distances(self, p: Array) -> Array:
-        """Return the true minus the false positive rate at each threshold."""
+        """Return the true positive minus the false positive rate at each threshold."""
         negative, positive = (mass_from(mass) / mass.sum() for mass in masses(p))
         return positive - negative
 
@@ -78,11 +78,11 @@ class KolmogorovSmirnov(OrderOfScores):
 class CumulativeGain(OrderOfScores):
     """Proportion of positive rows that are among the rows with the largest scores.
 
-    A given share of all rows, those with the largest scores, is selected. If only a
-    fraction of the rows with equal scores is selected, each of these rows counts with
-    this fraction. The score threshold of the selection is an estimate. The influence
-    values include its error, through the slope of the gain in the selected share. The
-    slope is computed over a 95% interval of this share.
+    The rows with the largest scores are a fixed share of all rows. If only a fraction
+    of the rows with equal scores is selected, each of these rows counts with this
+    fraction. The score threshold of the selection is an estimate. The influence values
+    include its error, through the slope of the gain in the selected share. The slope is
+    computed over a 95% interval of this share.
     """
 
     share: float = 0.1
@@ -104,13 +104,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Return the gain, and the gains at both limits of the selected share."""
+        """Return the gain at the selected share, and at both limits of the share."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits of the share of rows above the threshold of the population."""
+        """95% limits of the share of rows above the threshold in the population."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -122,7 +122,7 @@ class CumulativeGain(OrderOfScores):
         return float(self.factor * gain)
 
     def _selected(self, p: Array, share: float) -> Array:
-        """Return the proportion of the rows that is selected, for each score."""
+        """Return, for each distinct score, the proportion of its rows to select."""
         rows = self.cut_by @ masses(p)
         excess = share * rows.sum() - mass_from(rows)
         excess[rows == 0] += _ROUNDING * rows.sum()
@@ -232,7 +232,7 @@ class KolmogorovSmirnovCI(
 class _AtShareCI(
     ScorecardMetricCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
 ):
-    """Metric of the rows with the largest scores.
+    """Metric of a fixed share of the rows, those with the largest scores.
 
     Parameters
     ----------

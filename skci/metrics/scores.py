@@ -51,19 +51,19 @@ from skci.metrics.labels import AccuracyCI
 
 
 class ShareOfPairs(Functional):
-    """Proportion of pairs of rows, one from each of two classes, in the right order."""
+    """Proportion of rightly ordered pairs with one row from each of two classes."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @property
     @abstractmethod
     def rarer_class(self) -> int:
-        """Number of rows in the smaller class, which determines the precision."""
+        """Number of rows in the smaller class, which limits the precision."""
 
     @property
     @abstractmethod
     def _classes(self) -> tuple[Array, ...]:
-        """Masks of the rows that can be the first row, or the second row, of a pair."""
+        """Masks of the rows that can be the first or the second row of a pair."""
 
     @property
     def _gradient(self) -> Array:
@@ -83,7 +83,7 @@ class ShareOfPairs(Functional):
 
 
 def mass_below(mass: Array) -> Array:
-    """Return the total weight of lower scores, plus half the weight of equal scores.
+    """Return, for each score, the weight of lower scores plus half of equal scores.
 
     `mass` contains the weights in ascending order of the scores.
     """
@@ -111,16 +111,16 @@ def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
 
 
 def mass_from(mass: Array) -> Array:
-    """Return the total weight of equal and larger scores."""
+    """Return, for each score, the total weight of equal and larger scores."""
     return np.cumsum(mass[::-1])[::-1]
 
 
 @dataclass(frozen=True, eq=False)
 class OrderOfScores(ShareOfPairs):
-    """Functional of the order of the scores of negative and positive rows.
+    """Functional of the order of positive and negative rows by their scores.
 
-    Its weights have two entries for each distinct score, in ascending order: the weight
-    of negative rows and the weight of positive rows.
+    It is evaluated at an array of weights with two entries for each distinct score, in
+    ascending order: the weight of negative rows and the weight of positive rows.
     """
 
     n_scores: int
@@ -145,24 +145,25 @@ class OrderOfScores(ShareOfPairs):
 class _Area(OrderOfScores):
     @abstractmethod
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        """Return the smallest and largest value over all orders of tied rows.
+        """Return the smallest and the largest value over all orders of tied rows.
 
-        `mixed` is a mask of the distinct scores that represent several original scores.
+        `mixed` is a mask of the distinct scores at which binning has combined different
+        scores.
         """
 
 
 def masses(p: Array) -> Array:
-    """Return the weights of negative and positive rows by score, (2, scores)."""
+    """Split weights into those of negative rows and of positive rows, by score."""
     return p.reshape(-1, 2).T
 
 
 def cells_of(negative: Array, positive: Array) -> Array:
-    """Interleave values of negative and positive rows: two values for each score."""
+    """Interleave values of negative and positive rows, so that each score has two."""
     return np.stack([negative, positive], axis=1).ravel()
 
 
 class RocAuc(_Area):
-    """Probability that a positive row has a larger score than a negative row.
+    """Area under the ROC curve: probability that a positive row has the larger score.
 
     Ties count half. The influence values are scaled placements (proportions of the rows
     of the other class with a lower score), so that the variance equals DeLong's
@@ -182,7 +183,10 @@ class RocAuc(_Area):
             return np.asarray(dot(positive, mass_below(negative)) / pairs)
 
     def placements(self, p: Array) -> Array:
-        """Return the weight of the rows of the other class with lower scores."""
+        """Return, for each score and class, the other class's weight at lower scores.
+
+        Equal scores count half.
+        """
         negative, positive = masses(p)
         return cells_of(mass_below(positive), mass_below(negative))
 
@@ -197,7 +201,7 @@ class RocAuc(_Area):
         return Evaluation(np.asarray(value), cells_of(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Smallest and largest value over all orders of the rows with equal scores.
+        r"""Return the smallest and the largest value over all orders of tied rows.
 
         A pair of a positive and a negative row with the same score b counts one half.
         If the tie is broken, the pair counts 0 or 1. Other pairs are not affected. The
@@ -247,10 +251,10 @@ class AveragePrecision(_Area):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the positive weight and the precision at each score, and a share.
+        """Return the weight of positive rows, the precision and a ratio at each score.
 
-        The share is the positive weight at the score, divided by the weight of all rows
-        at or above the score.
+        The ratio is the weight of the positive rows with this score, divided by the
+        weight of all rows with this or a larger score.
         """
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
@@ -259,7 +263,7 @@ class AveragePrecision(_Area):
         return positive, hits / flagged, positive / flagged
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Smallest and largest value over all orders of the rows with equal scores.
+        r"""Return the smallest and the largest value over all orders of tied rows.
 
         Consider a score with p positive and n negative rows. There are F rows with a
         larger score, and H of these rows are positive. Suppose that s positive and t
@@ -289,7 +293,7 @@ class AveragePrecision(_Area):
 
 
 class InterpolatedPrecision(AveragePrecision):
-    """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
+    """Mean of the interpolated precision at the recalls 0, 0.01, ..., 1, as in COCO.
 
     The interpolated precision at a recall is the largest precision at this or a larger
     recall, and 0 if no larger recall is reached. The influence values are computed for
@@ -330,7 +334,7 @@ _MAX_NAMES = 6  # maximum number of class names in a message
 
 
 class ScoreMetricCI(MetricCI):
-    """Metric of scores, which increase with the evidence for the positive class.
+    """Metric of scores, which are larger if a row is more likely to be positive.
 
     With more than two labels, or with several targets, each label or target has a
     column of scores.
@@ -393,7 +397,7 @@ class ScoreMetricCI(MetricCI):
         return MetricScorer(self, bound)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the scores of an estimator, and options that name their labels."""
+        """Return the scores of an estimator, and options with their labels."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -444,13 +448,13 @@ class ScoreMetricCI(MetricCI):
     def _bind_one(
         self, binding: ParameterBuilder, scores: Scores, code: int
     ) -> TableParameter:
-        """Return the parameter for one positive label."""
+        """Return the parameter to estimate for one positive label."""
         raise NotImplementedError
 
     def _bind_classes(
         self, binding: ParameterBuilder, scores: Scores
     ) -> list[TableParameter]:
-        """Return the parameters for several labels or targets."""
+        """Return the parameters to estimate for several labels or targets."""
         raise NotImplementedError
 
 
@@ -459,8 +463,8 @@ def with_binning_error(
 ) -> TableParameter:
     """Extend the interval of a metric that is computed from binned scores.
 
-    `bounds` are the smallest and the largest value over all positions of the scores
-    within their bins.
+    `bounds` are the smallest and the largest value that the metric could have without
+    binning.
     """
     if not parameter.defined:
         return parameter
@@ -514,10 +518,10 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> Component:
-        """Return the area of one column of scores, or of all columns pooled.
+        """Return the area under the curve of a single column or of pooled columns.
 
-        `positive` is a mask of the positive rows, (n,), or of rows and labels, (n,
-        labels).
+        `positive` is a mask of positive rows, of shape (n,). With pooled columns it is
+        a mask of rows and labels, of shape (n, labels).
         """
         missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
         is_missing = bool(missing.any())
@@ -600,7 +604,7 @@ class _AreaCI(OrderMetricCI):
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _trait_at(self, binding: ParameterBuilder) -> MeasureProperties:
-        """Return the properties of the measure, naming the classes without data."""
+        """Return the properties of the metric, which name the classes without data."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
@@ -622,14 +626,14 @@ class _AreaCI(OrderMetricCI):
     def _areas(
         self, binding: ParameterBuilder, columns: Sequence[Scores]
     ) -> Sequence[Any]:
-        """Return the area of each label or target."""
+        """Return the area under the curve of each label or target."""
         return [
             self._area_of(positive, column, binding.frequencies)
             for positive, column in zip(binding.positives.T, columns, strict=True)
         ]
 
     def _sizes(self, binding: ParameterBuilder) -> Any:
-        """Return indicators of the rows by which each area is weighted."""
+        """Return indicators of the true labels, to weight the areas of the labels."""
         return binding.positives.astype(float)
 
 
@@ -688,7 +692,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
     @property
     def _pairs(self) -> bool:
-        """Whether labels are compared in pairs."""
+        """Whether labels are compared in pairs instead of each label with the rest."""
         return self.multi_class == "ovo"
 
     def _check(self, method: str | None = None) -> None:

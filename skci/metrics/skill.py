@@ -17,7 +17,7 @@ from skci.metrics.binding import ParameterBuilder
 
 
 def check_score(score: Any, name: str = "score") -> Any:
-    """Check that a metric of forecasts or numbers has the minimum 0 and is a loss."""
+    """Check that a metric of forecasts or numbers is a loss with minimum 0."""
     is_loss = (
         isinstance(score, MetricCI)
         and score.reads in ("items", "numbers")
@@ -95,9 +95,9 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: ParameterBuilder, model: str) -> Array:
-        """Return a loss of each row, whose mean is the score of the model.
+        """Return the loss of each row. The mean loss is the score of the model.
 
-        The equality holds to first order if the score is not a mean over rows.
+        For scores that are not means over rows, this holds only to first order.
         """
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)

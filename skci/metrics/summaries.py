@@ -16,7 +16,7 @@ _MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Reduction of batches to the statistics that the metrics require.
+    """Summary of batches of data by the statistics that the metrics require.
 
     See `JointAccumulator`.
     """
@@ -58,7 +58,7 @@ class Summary:
         return sample if self._edges is None else sample.binned(self._edges)
 
     def _moments(self, sample: Sample) -> MomentSample:
-        """Return the moments that the metrics require, from rows or moments."""
+        """Return the moments, such as mean squared errors, that the metrics require."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
         if sample.proxies is not None:
             raise ValueError(
@@ -94,7 +94,7 @@ class Summary:
 
 
 def _check_bins(score_bins: Any) -> Array:
-    """Return the edges of the bins of scores, and check `score_bins`."""
+    """Return the edges of the score bins from the option `score_bins`."""
     is_count = isinstance(score_bins, int | np.integer) and score_bins is not True
     if is_count and 1 <= score_bins <= _MAX_BINS:
         return np.linspace(0, 1, int(score_bins) + 1)

@@ -58,7 +58,7 @@ class FollowUp:
 
     @cached_property
     def position(self) -> Array:
-        """Index of the time of each row in `times`."""
+        """Index in `times` of the time of each row."""
         return np.searchsorted(self.times, self.time)
 
     @cached_property
@@ -71,7 +71,7 @@ class FollowUp:
         return np.unique(keys, return_inverse=True)[1]
 
     def censoring(self, p: Array) -> Censoring:
-        """Estimate the distribution of censoring times, with weights p of the rows."""
+        """Estimate the distribution of censoring times, with row weights `p`."""
         mass, n = p * ~self.event, len(self.times)
         later = _after(np.bincount(self.position, p, n))
         return Censoring(self, np.bincount(self.position, mass, n), later)
@@ -109,10 +109,11 @@ class Censoring:
         return np.where(counts, before, np.inf) ** -power
 
     def influence(self, slopes: Array) -> Array:
-        r"""Return the influence of each row on a statistic through the estimate of G.
+        r"""Return the influence of each row on a statistic, through censoring.
 
-        G is the probability of not being censored. `slopes` contains the derivatives of
-        the statistic in :math:`\log G` after the first k times, for k = 0, 1, ....
+        A statistic that uses the probability G of not being censored depends on all
+        rows, because G is estimated. `slopes` contains the derivatives of the statistic
+        in :math:`\log G` after the first k times, for k = 0, 1, ....
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -154,7 +155,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows that are the earlier row of some pair."""
+        """Mask of the rows that are the earlier row of at least one pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -190,17 +191,17 @@ class Concordance(ShareOfPairs):
         return Evaluation(np.asarray(value), influence, self._gradient)
 
     def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
-        """Return the weight of each row as the earlier row of a pair."""
+        """Return the weight that each row has as the earlier row of a pair."""
         if not self.weighted:
             return self._first.astype(float), None
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Return the weight of the partners of each row, and the weight of all pairs.
+        """Return the weights of later and earlier partners, and of all pairs.
 
-        Partners are later rows in the first array, and earlier rows in the second
-        array.
+        The partners of a row are the rows with which it forms a pair. The weights of
+        later and earlier partners are two arrays with an entry for each row.
         """
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
@@ -214,16 +215,16 @@ def concordant_masses(
     """Return the weight of the partners with which each row forms a concordant pair.
 
     In a pair, the row with the lower `order` is the earlier row. A pair is concordant
-    if the earlier row has the larger risk; pairs with equal risks count half. Two
-    arrays are returned: the weight of later partners and the weight of earlier
-    partners. `first` and `second` are the weights of rows as the earlier and as the
-    later row of a pair. Pairs are counted by the highest bit in which the orders of the
-    two rows differ: within each block of orders, the lower half is paired with the
-    upper half.
+    if the earlier row has the larger risk; pairs with equal risks count half. The first
+    returned array contains the weight of later partners, and the second array the
+    weight of earlier partners. `first` and `second` are the weights of rows as the
+    earlier and as the later row of a pair.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
     n_ranks = int(rank.max()) + 1
+    # Each pair is counted at the highest bit in which both orders differ: within each
+    # block of orders, the lower half is paired with the upper half.
     for bit in range(int(order.max()).bit_length()):
         block, is_high = order >> bit + 1, (order >> bit) % 2 == 1
         runs, run = np.unique(block * n_ranks + rank, return_inverse=True)
@@ -319,7 +320,8 @@ class SurvivalBrier(Functional):
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
         """Return the score, the contribution of each row, and derivatives of the score.
 
-        The score is differentiated in the logarithms of the probabilities G.
+        The score is differentiated in the logarithm of G, the probability of not being
+        censored at each time.
         """
         follow_up, beyond = self.follow_up, np.zeros(len(p))
         event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
@@ -533,7 +535,7 @@ class _ProbabilityMetricCI(
 
     @property
     def _times_and_factors(self) -> tuple[Array, Array]:
-        """Times of the columns of the predictions, and weights of the times (sum 1)."""
+        """Times at which survival is predicted, and their weights with sum 1."""
         raise NotImplementedError
 
 

@@ -27,7 +27,7 @@ from skci.metrics.custom import FunctionOfItemsCI
 
 
 class _TextMetricCI(FunctionOfItemsCI):
-    """Metric of texts; each item is a text.
+    """Metric of texts, where each item is a text.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class _TextMetricCI(FunctionOfItemsCI):
     """Whether an item may have several references, as a tuple."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
-        """Yield the counts of each item, such as edits and words."""
+        """Yield the counts of each text, such as the numbers of edits and of words."""
         raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ class _EditRateCI(
     greater_is_better=False,
     undefined_by="references without a text",
 ):
-    """Metric of edits, which are counted by jiwer."""
+    """Metric of edit distances, which are counted by jiwer."""
 
     _function = staticmethod(truediv)
     _align: ClassVar[str]
@@ -86,7 +86,7 @@ class _EditRateCI(
 
 
 def _edits(chunk: Any) -> int:
-    """Return the number of edits in a chunk of an alignment by jiwer."""
+    """Return the number of edits in a chunk of an alignment, as computed by jiwer."""
     removed = chunk.ref_end_idx - chunk.ref_start_idx
     added = chunk.hyp_end_idx - chunk.hyp_start_idx
     return 0 if chunk.type == "equal" else max(removed, added)
@@ -168,7 +168,7 @@ def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
     """Compute BLEU from the total lengths of texts and from n-gram counts.
 
     `counts` contains the numbers of matching n-grams of orders 1, 2, ..., followed by
-    the numbers of all n-grams of these orders.
+    the total numbers of n-grams of these orders.
     """
     half = len(counts) // 2
     pairs = zip(counts[:half], counts[half:], strict=True)
@@ -213,8 +213,8 @@ class BleuCI(_NGramsCI, measure="bleu", undefined_by="no n-gram that matches"):
 def _chrf(*counts: Any, beta: float) -> Any:
     """Compute chrF from n-gram counts.
 
-    For each order, `counts` contains the counts in answers, in references and of
-    matches.
+    For each order, `counts` contains three numbers: the n-grams in the answers, the
+    n-grams in the references, and the matching n-grams.
     """
     precision: Any = 0.0
     recall: Any = 0.0

@@ -19,7 +19,7 @@ _Report = TypeVar("_Report", bound=Callable[..., Any])
 
 
 class Scores(NamedTuple):
-    """Scores that are available for all models."""
+    """Kind of scores that all models have: none, arbitrary scores or probabilities."""
 
     any: bool = False
     """Whether the models have scores."""
@@ -28,19 +28,19 @@ class Scores(NamedTuple):
 
 
 class UsualMetrics(NamedTuple):
-    """Default metrics, and a description of the data for which they are used."""
+    """Default metrics for some kind of data, with a description of the data."""
 
     metrics: list[str]
     kind: str
 
     def title(self, report: Any) -> Any:
-        """Return the report with a header that describes the kind of data."""
+        """Return a copy of the report with a header that describes the kind of data."""
         usual = f"the usual metrics for {self.kind}"
         return report._with(report._joint, _kind=usual)
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a report function so that it chooses metrics if none are passed."""
+    """Decorate a report function to choose default metrics if none are passed."""
 
     @wraps(report)
     def with_usual_metrics(
@@ -63,7 +63,7 @@ def usual_where_not_given(report: _Report) -> _Report:
 def usual_metrics_of_columns(
     columns: Mapping[str, Any], data: Any = None, pos_label: Any = None
 ) -> UsualMetrics:
-    """Choose metrics from arrays, or from the named columns of `data`."""
+    """Choose default metrics for arrays, or for the named columns of `data`."""
     if hasattr(data, "read_next_batch"):
         raise ValueError(
             "metrics must be given if data is a reader of batches, which can be read "
@@ -82,7 +82,7 @@ def usual_metrics_of_columns(
 def usual_metrics_of(
     estimators: Iterable[tuple[str, Any]], y: Any, pos_label: Any, query: Any
 ) -> UsualMetrics:
-    """Choose metrics from the truth and from the methods of the estimators."""
+    """Choose default metrics for the true values and the estimators."""
     models = [model for _, model in estimators]
     if any(map(is_regressor, models)) and query is None and _names_of_fields(y) is None:
         return _OF_NUMBERS
@@ -103,7 +103,7 @@ def usual_metrics(
     scores: Scores,
     pos_label: Any = None,
 ) -> UsualMetrics:
-    """Choose metrics from the truth, the predictions and the available scores."""
+    """Choose default metrics for the true values, predictions and available scores."""
     if isinstance(y_true, Mapping):
         raise ValueError(
             f"metrics must be given if y_true is a mapping by metric, got {[*y_true]}"
@@ -158,12 +158,12 @@ _OF_NUMBERS = UsualMetrics(
 
 
 def _names_of_fields(y_true: Any) -> Any:
-    """Return the field names of a structured array of events and times, or None."""
+    """Return the field names of a structured array, such as event and time, or None."""
     return getattr(getattr(y_true, "dtype", None), "names", None)
 
 
 def _are_event_and_time(y_true: Any) -> bool:
-    """Whether one of two columns contains events (0 or 1) and the other one times."""
+    """Whether one column contains events (0 or 1) and the other column times."""
     columns = np.asarray(y_true).T
     if columns.ndim != 2 or len(columns) != 2:
         return False
@@ -172,20 +172,20 @@ def _are_event_and_time(y_true: Any) -> bool:
 
 
 def _distinct(values: Any) -> list[Any]:
-    """Return the distinct values without missing values."""
+    """Return the distinct values, excluding missing values."""
     listed = np.asarray(values).ravel().tolist()
     return [value for value in {*listed} if value is not None and value == value]
 
 
 def _type_of(values: Any) -> str:
-    """Return the type of labels or numbers by scikit-learn's `type_of_target`."""
+    """Return the type of labels or numbers, from scikit-learn's `type_of_target`."""
     is_matrix = np.ndim(values) > 1
     target: str = type_of_target(values if is_matrix else _distinct(values), "y_true")
     return target
 
 
 def _arrays(values: Any) -> list[Any]:
-    """Return the predictions of all models, as one list of arrays."""
+    """Return a list of arrays, with the predictions of all models."""
     if values is None:
         return []
     if isinstance(values, Runs):
@@ -197,6 +197,6 @@ def _arrays(values: Any) -> list[Any]:
 
 
 def _are_shares(scores: Any) -> bool:
-    """Whether scores are between 0 and 1, as probabilities are."""
+    """Whether all scores are between 0 and 1, as probabilities are."""
     is_number = scores.dtype.kind in "biuf"
     return is_number and bool(((scores >= 0) & (scores <= 1)).all())
