@@ -40,10 +40,10 @@ def agreement_of(
     rows: Rows,
     design: Any,
 ) -> Agreement | None:
-    """Return the agreement of two models that agree in all compared rows.
+    """Return bounds on the difference of two models that agree in all compared rows.
 
-    The result is None if the models differ in some row. It is also None if the design
-    has neither independent rows nor clusters.
+    The result is None if the models differ in some row, or if the design has neither
+    independent rows nor clusters.
     """
     if len(components) != 2 or coefficients[0] + coefficients[1] or rows.are_mixtures:
         return None
@@ -93,10 +93,11 @@ def agreement_of(
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
-    """Largest difference of micro averages, divided by the share of differing rows.
+    """Return a factor that bounds the difference of two micro averages.
 
-    The models may give different predictions for all targets of a differing row. The
-    result is zero if the models have different targets, or if the metric is not a micro
+    The difference is at most the factor times the share of rows on which the models
+    differ. A differing row may have different predictions for all targets. The factor
+    is zero if the models have different targets, or if the metric is not a micro
     average over several targets.
     """
     a: Any = without_negation(first.functional)
@@ -122,7 +123,7 @@ def _bits_of(functional: Any) -> list[Array]:
 
 
 class _Term(NamedTuple):
-    """Component of a weighted mean of functionals, with the cells of the units."""
+    """Component of a metric that is a weighted mean, such as the metric of a class."""
 
     weight: float
     functional: Any
@@ -143,7 +144,7 @@ class _Term(NamedTuple):
 
     @property
     def values(self) -> Array:
-        """Values or features of the units, whose means determine the functional."""
+        """Values or features of the rows. The metric is a function of the means."""
         if isinstance(self.functional, Mean):
             values = self.functional.values
         else:
@@ -153,12 +154,12 @@ class _Term(NamedTuple):
 
     @property
     def positive(self) -> Array:
-        """Number of times that each unit is a positive row, (U,)."""
+        """Number of classes for which each unit is a positive row."""
         return self._count(self.functional.positive)
 
     @property
     def negative(self) -> Array:
-        """Number of times that each unit is a negative row, (U,)."""
+        """Number of classes for which each unit is a negative row."""
         return self._count(~self.functional.positive)
 
     def _count(self, flags: Array) -> Array:
@@ -175,9 +176,9 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of feature means is linear in all features that vary.
+    """Whether a function of means is linear in all means that can change.
 
-    A feature that is 1 in all rows, such as the size of an item, is treated as fixed.
+    If a feature is 1 in all rows, such as the size of an item, the mean is fixed.
     """
     varies = (features != 1).any(axis=0)
     varies |= not varies.any()
@@ -193,9 +194,9 @@ def _is_straight(function: Callable[..., Any], features: Array) -> bool:
 
 
 def _terms(parameter: TableParameter) -> list[_Term]:
-    """Split a parameter into the components of a weighted mean.
+    """Split a metric into the components of a weighted mean.
 
-    A parameter that is not a weighted mean is the only component.
+    Any other metric has a single component, which is the metric itself.
     """
     functional: Any = without_negation(parameter.functional)
     components: Any = [functional]
@@ -222,7 +223,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
 
 
 def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
-    """Whether the values of two components are finite and nearly equal."""
+    """Whether two components have finite and nearly equal values in all rows."""
     a, b = first.values, second.values
     if a.shape != b.shape or not np.isfinite(a).all():
         return False
@@ -230,9 +231,9 @@ def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
 
 
 def _order_is_same(first: _Term, second: _Term) -> bool:
-    """Whether two areas under curves depend on the same order of the same rows.
+    """Whether two models order the rows identically, for an area under a curve.
 
-    For an area under the ROC curve, the order within each class does not matter.
+    For the area under the ROC curve, the order within each class does not matter.
     """
     a, b = first.functional, second.functional
     if a.compared_by == "order":
@@ -241,7 +242,7 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
-    """Units with positive rows and units with negative rows, for one area."""
+    """Count the independent units with positive rows and with negative rows."""
     counts = area.positive, area.negative
     (positive, first), (negative, second) = (
         _units(count, rows, design) for count in counts
@@ -253,9 +254,10 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Independent units with positive values, and the mask of these units.
+    """Count the independent units with a positive value, and mask these units.
 
-    The values are counts, such as the number of (row, class) pairs of a row.
+    Units are rows or clusters. Values are counts, such as the number of classes for
+    which a row is positive.
     """
     if design.rows_are_units:
         present = values > 0

@@ -33,17 +33,17 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Independent units with rows of interest, such as rows of a class."""
+    """Number of independent units, such as rows or clusters, and their unevenness."""
 
     n: int
     unevenness: float
     """Largest total weight of a unit, relative to the mean over units."""
 
     def share(self, alpha: float) -> float:
-        """Upper bound on the population share of rows on which the models differ.
+        """Upper confidence bound on the share of rows on which two models differ.
 
-        The bound has level alpha and assumes that the models agree on all observed
-        units.
+        The share refers to the population, and alpha is the error probability. The
+        models agree on all observed units.
         """
         if self.n < 1:
             return 1.0
@@ -52,12 +52,12 @@ class Units(NamedTuple):
 
     @property
     def pairs(self) -> Units:
-        """Disjoint pairs of the units."""
+        """Disjoint pairs of independent units, where each pair counts as a unit."""
         return Units(self.n // 2, self.unevenness**2)
 
 
 class Pairs(NamedTuple):
-    """Units with positive rows, and units with negative rows."""
+    """Independent units with positive rows, and independent units with negative rows."""
 
     positive: Units
     negative: Units
@@ -67,10 +67,10 @@ class Pairs(NamedTuple):
     """Proportions of positive and of negative rows."""
 
     def share(self, alpha: float) -> float:
-        """Largest share of (positive, negative) pairs that models order differently.
+        """Upper confidence bound on the share of pairs that models order differently.
 
-        If some units have rows of both classes, half of the units are used for each
-        class.
+        Each pair has a positive and a negative row. If some units have rows of both
+        classes, half of the units are used for each class.
         """
         n = min(self.positive.n, self.negative.n) // (1 + self.overlap)
         uneven = self.positive.unevenness * self.negative.unevenness
@@ -78,10 +78,10 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """Units for the average precision of models that rank all rows identically."""
+    """Independent units of both classes, to compare average precisions."""
 
     def share(self, alpha: float) -> float:
-        r"""Largest difference of average precisions.
+        r"""Upper confidence bound on the difference of two average precisions.
 
         For a positive row i, consider the shares of positive and of negative rows that
         two models order differently relative to i. Multiply the second share by the
@@ -118,10 +118,10 @@ class Ranks(Pairs):
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of two models in all rows, with bounds on their difference.
+    """Bounds on the difference of two models that agree in all rows of a sample.
 
-    If a metric is a weighted mean of several components, such as classes, the bound is
-    the weighted mean of the bounds for the components in `parts`.
+    If a metric is a weighted mean of components, such as classes, the bound is the
+    weighted mean of the bounds for the components in `parts`.
     """
 
     template: str
@@ -138,7 +138,7 @@ class Agreement:
     as when each component compares a class with the remaining classes."""
 
     def share(self, alpha: float) -> float:
-        r"""Largest difference of the models, as a share of the range of the metric.
+        r"""Upper bound on the difference of the models, divided by the range.
 
         Class c of an averaged area has the weight :math:`w_c` in the average, a
         proportion :math:`p_c` of positive rows and a proportion :math:`q_c` of negative
@@ -160,7 +160,7 @@ class Agreement:
         return min(total, 1.0)
 
     def describe(self, alpha: float) -> str:
-        """Sentence on the agreement in the sample and on the population bound."""
+        """Describe the agreement in the sample and the bound for the population."""
         is_by_row = self.template == VALUES
         share = self.units.share(alpha) if is_by_row else self.share(alpha)
         return self.template.format(n=self.n, share=100 * share)
@@ -168,7 +168,7 @@ class Agreement:
     def limits(
         self, estimate: float, bounds: tuple[float, float], alphas: Sequence[float]
     ) -> tuple[float, float]:
-        """Limits of the difference, or of the ratio."""
+        """Return the confidence limits of a difference or ratio of the two models."""
         below, above = map(self.share, alphas)
         if self.relative_range:
             below, above = below * self.relative_range, above * self.relative_range

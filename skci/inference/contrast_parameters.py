@@ -62,10 +62,10 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Factory of contrasts with tables, for parameters of `estimates`.
+    """Constructor of contrasts, each with a table that counts the possible outcomes.
 
-    The possible outcomes of a contrast are enumerated once for all pairs of models with
-    the same labels, and once for all pairs of subgroups.
+    The possible outcomes are combinations of labels. They are enumerated once for all
+    pairs of models with the same labels, and once for all pairs of subgroups.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -75,7 +75,8 @@ class ContrastTables:
     def parameter(self, contrast: Contrast) -> TableParameter:
         """Return the parameter of a contrast, with its table.
 
-        The method and the table depend on whether all possible outcomes are known.
+        The interval method and the table depend on whether all possible outcomes are
+        known.
         """
         method, parameters = self.method, self.estimates.parameters
         if any(parameters[k].by_pair for k in contrast[1]):
@@ -119,9 +120,9 @@ class ContrastTables:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _with_agreement(self, contrast: Parameter) -> Parameter:
-        """Return a contrast with its interval method for models that agree in all rows.
+        """Set the interval method of a contrast of models that agree in all rows.
 
-        If models do not agree in all rows, the contrast is returned unchanged.
+        Any other contrast is returned unchanged.
         """
         terms = cast(tuple[TableParameter, ...], contrast.components)
         sample = self.estimates.rows, self.estimates.simplified_design
@@ -135,7 +136,7 @@ class ContrastTables:
         return contrast
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Restrict the compared parameters to the units that they have in common."""
+        """Restrict parameters to the units, such as items, that all of them cover."""
         compared = {k: self.estimates.parameters[k] for k in positions}
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
@@ -150,7 +151,7 @@ class ContrastTables:
     def _check_needs_no_enumeration(
         self, trait: MeasureProperties, key: ParameterLabels
     ) -> None:
-        """Check that the interval method does not require all possible outcomes."""
+        """Raise an error if the interval method requires all possible outcomes."""
         if self.method in (None, AUTO):
             return
         check_serves(self.method, trait)
@@ -172,11 +173,11 @@ class ContrastTables:
     def _possible_cells(
         self, parameters: Sequence[TableParameter], coefficients: Sequence[float]
     ) -> _Enumeration | None:
-        """Return the possible cells of a contrast, enumerated once and cached.
+        """Enumerate the possible outcomes of a contrast, with caching.
 
-        For means of bounded values, these are the smallest and the largest value of the
-        linear combination. The result is None if there are too many cells, or if the
-        cells cannot be enumerated.
+        For means of bounded values, the outcomes are the smallest and the largest value
+        of the linear combination. The result is None if the outcomes are unknown or too
+        many.
         """
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
@@ -199,11 +200,11 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Return the table of a linear combination of means, with one value per row.
+    """Return the table of a contrast that is a linear combination of means.
 
-    The value of a row is the linear combination of its values in the means. If values
-    are bounded, the smallest and the largest possible value are additional cells, each
-    with a pseudo-count of half a row. A contrast on a subset of rows has no components.
+    The table counts the distinct values of the linear combination over the rows. If
+    values are bounded, the smallest and the largest possible value are also cells of
+    the table, with a pseudo-count of half a row in each cell.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -235,7 +236,10 @@ def _combined_table(
     enumeration: _Enumeration | None,
     counts: Array,
 ) -> _Table:
-    """Return the table of all combinations of cells that are possible or observed."""
+    """Return the table of a contrast, with all possible or observed combinations.
+
+    A combination consists of one cell of each compared parameter.
+    """
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
     enumerated, pseudo_counts = enumeration
@@ -267,9 +271,10 @@ def contrast_parameter(
     available: AvailableData = "table",
     size_limit: str = "",
 ) -> Any:
-    """Return the parameter of a contrast, with properties and estimate but no table.
+    """Return a contrast with its properties and estimate, but without a table.
 
-    A compared parameter that is itself a contrast is replaced by its components.
+    A compared parameter that is itself a contrast is replaced by its components, such
+    as the two models of a difference.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, key, by_position, ratio)
@@ -302,10 +307,10 @@ def _expanded_coefficients(
     by_position: Mapping[int, float],
     ratio: bool,
 ) -> dict[_Parameter, float]:
-    """Return the coefficient of each component of a contrast.
+    """Compute the coefficient of each component of a contrast.
 
-    The components of compared contrasts are multiplied out: differences of differences,
-    and ratios of ratios. Components whose coefficients cancel are dropped.
+    Differences of differences and ratios of ratios are multiplied out, so that no
+    component is a contrast. Components are dropped if the coefficients cancel.
     """
     products: dict[Any, list[float]] = {}
     for k, outer in by_position.items():
@@ -334,7 +339,10 @@ def _size_limit(
     trait: MeasureProperties,
     method: str | None,
 ) -> str:
-    """Return the reason why a large table excludes the default method, or ""."""
+    """Explain why the default method is unavailable for a contrast with many outcomes.
+
+    The text is empty if the default method is available or another method was chosen.
+    """
     default = automatic(replace(trait, smooth=True))
     chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
     if chosen or default == automatic(trait):
@@ -347,7 +355,7 @@ def _size_limit(
 
 
 def _has_default(parameter: Parameter, available: AvailableData = "table") -> bool:
-    """Whether the interval method is the method that "auto" selects."""
+    """Whether the interval method is the default method, which "auto" selects."""
     return parameter.method == automatic(parameter.trait, available=available)
 
 
@@ -357,11 +365,12 @@ def method_of(
     method: str | None,
     available: AvailableData = "table",
 ) -> str:
-    """Return the interval method of a contrast.
+    """Select the interval method of a contrast.
 
-    If `method` is a name other than "auto", it is returned unchanged. If `method` is
-    None and exactly one method that the user chose for the parameters supports the
-    contrast, the result is that method. Otherwise, "auto" selects the method.
+    A `method` other than "auto" is returned unchanged. If `method` is None and the
+    contrast supports exactly one of the methods that the user chose for the compared
+    parameters, this method is returned. In all other cases, the default method is
+    returned.
     """
     if method not in (None, AUTO):
         check_serves(method, trait, available=available)
@@ -383,10 +392,11 @@ def method_of(
 def _extension_of(
     parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Return how far undefined classes or bins extend the interval of a contrast.
+    """Compute how far undefined classes or bins extend the interval of a contrast.
 
-    The extended interval covers the contrast of the smallest and the largest values of
-    the components. For a ratio with undefined classes, the extension is infinite.
+    Undefined classes, and the binning of scores, leave a range of possible values for
+    each component. The extended interval covers the smallest and the largest possible
+    contrast. For a ratio with undefined classes, the extension is infinite.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -411,11 +421,10 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Return the cells with the extreme values of a combination of bounded means.
+    """Return the cells with the smallest and largest combination of bounded means.
 
-    The cells with the smallest and the largest value each have a pseudo-count of half a
-    row. This equals the pseudo-count of a cell in which only one of two models is
-    right.
+    Each of the two cells has a pseudo-count of half a row. A cell in which only one of
+    two models is right has the same pseudo-count.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -428,11 +437,11 @@ def _extreme_cells(
 def _enumerate(
     maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Enumerate the possible combinations of cells of several maps.
+    """Enumerate the possible combinations of the table cells of several parameters.
 
-    The result is None if there are too many combinations. Two rows of pseudo-counts are
-    divided equally among the outcomes with each combination of available maps; see
-    `_coverage_patterns`.
+    The result is None if there are too many combinations. Pseudo-counts of two rows are
+    divided equally among combinations of labels, separately for each set of parameters
+    in `_coverage_patterns`.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -456,10 +465,10 @@ def _enumerate(
 
 
 def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Return the distinct sets of maps that have a cell for the same unit.
+    """Return the distinct sets of parameters that can depend on the same unit.
 
-    A set is a tuple with one bool per map. For example, the maps of two subgroups never
-    have a cell for the same unit.
+    A set is a tuple with one bool per parameter. For example, the parameters of two
+    subgroups never depend on the same unit.
     """
     patterns = set()
     for cell_map in maps:
@@ -470,9 +479,10 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """Return the combinations of label codes that maps distinguish, and their shares.
+    """Return the possible combinations of label codes, and the share of each.
 
-    The codes are returned by column. Labels that do not occur are omitted.
+    Labels with identical effects on all parameters are represented by a single code.
+    Labels that do not occur are omitted. The codes are returned by column.
     """
     representatives: dict[int, Array] = {}
     shares = []
@@ -498,7 +508,7 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
 def _trait_of(
     expanded: Mapping[_Parameter, float], ratio: bool, key: ParameterLabels
 ) -> MeasureProperties:
-    """Return the properties of a contrast, from the coefficients of its components."""
+    """Return the properties of a contrast, such as the range, from its components."""
     traits = [parameter.trait for parameter in expanded]
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
@@ -529,9 +539,9 @@ def _trait_of(
 def _range_of(
     parameters: Iterable[Parameter], coefficients: Iterable[float]
 ) -> tuple[float, float]:
-    """Return the range of a linear combination of parameters.
+    """Compute the range of a linear combination of parameters.
 
-    Bounds are rounded, so that K times 1/K is 1.
+    Bounds are rounded, so that K times 1/K is exactly 1.
     """
     bounds = np.array([parameter.trait.bounds for parameter in parameters])
     ranges = np.sort(bounds * np.array([*coefficients])[:, np.newaxis], axis=1)

@@ -15,11 +15,11 @@ def pairwise_contrasts(
     control: str | None = None,
     ratio: bool = False,
 ) -> list[Contrast]:
-    """Return contrasts of parameters that differ only in the model or the subgroup.
+    """Return differences or ratios of parameters of different models or subgroups.
 
-    `factor` is "model" or "subgroup". Each pair is compared once, as first minus second
-    or first divided by second. With a control, only comparisons with the control are
-    returned.
+    `factor` is "model" or "subgroup", and all other names of two compared parameters
+    are equal. Each pair is compared once, as first minus second or first divided by
+    second. With a control, only comparisons with the control are returned.
     """
     pairs = list(itertools.combinations(positions, 2))
     if control is not None:
@@ -37,7 +37,7 @@ def comparison(
     ratio: bool = False,
     sign: float = 1.0,
 ) -> Contrast:
-    """Return the key and the coefficients of a difference or ratio of two parameters.
+    """Return the labels and coefficients of a difference or ratio of two parameters.
 
     The coefficients of a ratio apply to logarithms.
     """
@@ -54,10 +54,11 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Return contrasts of subgroups with references, such as the remaining rows.
+    """Compare subgroups with references, such as the remaining rows.
 
-    `references` contains the parameter of the reference for each key of a subgroup.
-    Also returns the joint estimate, extended by the references.
+    `references` maps the labels of each subgroup's parameter to the parameter of the
+    reference. The result is a joint estimate that includes the references, and the list
+    of contrasts.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))

@@ -67,12 +67,12 @@ class DesignEstimate(RowEstimate):
     # Units
 
     def _unit_weights_of_rows(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units that contain some of the given rows."""
+        """Weights of the clusters, or independent rows, that contain given rows."""
         return unit_weights_of_rows(rows, self.rows, self.design)
 
     @cached_property
     def _in_table(self) -> UnitWeights:
-        """Weights of the independent units that have a row in the table."""
+        """Weights of the independent units on which the parameter depends."""
         return self._unit_weights_of_rows(self.parameter.units)
 
     @property
@@ -81,16 +81,16 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _informative_masks(self) -> list[Array]:
-        """Masks of the units that determine how precisely the variance is estimated.
+        """Masks of the rows that determine how precisely the variance is estimated.
 
-        Areas have one mask for the units of each class. Other measures have a single
-        mask, for the units with influence on the estimate.
+        Areas under curves have one mask for each class. Other measures have a single
+        mask, for the rows with influence on the estimate.
         """
         return self.classes_of_area or [self._exchangeable.with_influence]
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units in each of `_informative_masks`."""
+        """Weights of the independent units in each mask of `_informative_masks`."""
         return [*map(self._unit_weights_of_rows, self._informative_masks)]
 
     @property
@@ -99,7 +99,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _drawn_mask(self) -> Array:
-        """Mask of the units in the table that belong to strata in which values vary."""
+        """Mask of the parameter's rows, except rows of strata with constant values."""
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
@@ -109,10 +109,10 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _informative_strata_mask(self) -> Array:
-        """Mask of the units in strata within which influence values can differ.
+        """Mask of the rows in strata within which influence values can differ.
 
-        If cells are not enumerated, the result is the mask of the units with influence
-        on the estimate.
+        Without an enumeration of the possible outcomes, the mask contains the rows with
+        influence on the estimate.
         """
         if self.table_by_stratum is None:
             return self._exchangeable.with_influence
@@ -121,7 +121,10 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def table_by_stratum(self) -> StratifiedTable | None:
-        """Table by stratum; None if there are no strata or no enumerated cells."""
+        """Counts of possible outcomes by stratum.
+
+        The value is None if there are no strata or the possible outcomes are unknown.
+        """
         return stratified_table(self.parameter, self.rows, self.design)
 
     @cached_property
@@ -134,14 +137,14 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def is_simple(self) -> bool:
-        """Whether the rows in the table are a simple random sample of one stratum."""
+        """Whether the parameter depends on a simple random sample of one stratum."""
         return not self.spans_strata and is_simple_within(
             self._drawn_mask, self.rows, self.design
         )
 
     @cached_property
     def stratified(self) -> StratifiedTable | None:
-        """Table by stratum; None if the rows are a simple random sample."""
+        """Counts of outcomes by stratum, or None for a simple random sample."""
         return None if self._strata is None or self.is_simple else self.table_by_stratum
 
     @property
@@ -166,10 +169,10 @@ class DesignEstimate(RowEstimate):
         return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
     def stratum_noise(self, z: float) -> float:
-        """Variance to add for strata in which no variance is observed.
+        """Return the variance to add for strata in which no variance is observed.
 
-        A contrast uses its own table, because the compared models agree on most rows.
-        See `StratifiedTable.noise`.
+        A contrast uses its own table of outcomes, because the compared models agree on
+        most rows. See `StratifiedTable.noise` for the formula.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -179,14 +182,14 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def design_effect(self) -> float:
-        """Ratio of the variance to the variance of a simple random sample.
+        """Ratio of the variance to the variance in a simple random sample.
 
-        Both variances are computed from the influence values at the table with
-        pseudo-counts. For methods that smooth or blur, the ratio is at least the design
-        effect of `ExchangeableErrors`. If rows have almost no variance, the rows of
-        each cluster are treated as identical. If only the totals of clusters have
-        almost no variance, the ratio is zero; methods that blur then treat the rows of
-        each cluster as identical instead.
+        Both variances are computed from influence values, after pseudo-counts are added
+        to the counts. For interval methods that add pseudo-counts or noise, the ratio
+        is at least the design effect of `ExchangeableErrors`. If rows have almost no
+        variance, all rows of a cluster are treated as identical. If only the totals of
+        clusters have almost no variance, the ratio is zero, except that methods which
+        add noise then also treat all rows of a cluster as identical.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn_mask)
@@ -232,7 +235,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _has_known_design_effect(self) -> bool:
-        """Whether the design effect follows from weights and is not estimated."""
+        """Whether the design effect is computed from weights, and is not estimated."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
@@ -246,12 +249,12 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite's degrees of freedom for the variance.
+        """Satterthwaite's degrees of freedom of the variance.
 
-        If the method smooths or the observed variance is zero, the degrees of freedom
-        are computed from totals of weights instead of influence values. The degrees of
-        freedom of such totals are infinite in a simple random sample, or if the design
-        effect is known.
+        The degrees of freedom are computed from totals of influence values. Interval
+        methods that add pseudo-counts use totals of weights instead, as do all methods
+        if the observed variance is zero. Totals of weights have infinite degrees of
+        freedom in a simple random sample, or if the design effect is known.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
@@ -262,7 +265,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _df_of_weights(self) -> float:
-        """Degrees of freedom for totals of weights; the minimum over components."""
+        """Minimum degrees of freedom of weight totals over compared parameters."""
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]
@@ -315,9 +318,10 @@ class DesignEstimate(RowEstimate):
     def _is_label_sensitive(self) -> bool:
         """Whether another true label of a single row would change the estimate much.
 
-        If so, errors on rows with large weight are too rare for a reliable variance.
-        The result is False for methods that smooth, which account for such errors. It
-        is also False with strata, whose weights are not random.
+        If so, errors on rows with large weights are too rare for a reliable variance.
+        The result is False for interval methods that add pseudo-counts or noise, which
+        account for such errors. The result is also False for stratified samples, where
+        weights are not random.
         """
         method = self.parameter.interval_method
         if method.adds_variance or self._strata is not None:
@@ -329,10 +333,10 @@ class DesignEstimate(RowEstimate):
     def _is_less_than_exchangeable(self) -> bool:
         """Whether errors unrelated to weights and clusters would vary much more.
 
-        The result is False for methods that smooth or blur, which already use the
-        design effect of such errors. It is also False for contrasts of different rows,
-        whose weights are not random, for example if labels were requested with known
-        probabilities.
+        The result is False for interval methods that add pseudo-counts or noise, which
+        already use the design effect of such errors. The result is also False if the
+        compared parameters depend on different rows, because the weights are then not
+        random. For example, labels may be requested with known probabilities.
         """
         parameter, method = self.parameter, self.parameter.interval_method
         if method.adds_variance or self._strata is not None:

@@ -28,8 +28,8 @@ _NEAR_BOUNDARY = (
 class Estimates:
     """Estimates of K parameters and their joint sampling distribution.
 
-    The methods of this class apply to estimates without rows, such as estimates from
-    another program. Subclasses override them:
+    The default methods suit estimates that are not computed from rows, such as
+    estimates from another program. The subclasses are:
 
     - `RowEstimates` are computed from the influence values of the rows of a sample.
       Their contrasts are also `RowEstimates`, each with a separate table.
@@ -72,12 +72,12 @@ class Estimates:
 
     @property
     def is_linear(self) -> Array:
-        """Mask of the parameters that are defined and have a derivative, (K,)."""
+        """Mask of the K parameters that are defined and differentiable."""
         return np.array([parameter.defined for parameter in self.parameters], bool)
 
     @property
     def variances(self) -> Array:
-        """Variances of the estimates, (K,)."""
+        """Variances of the K estimates."""
         return self.covariance.diagonal()
 
     def has_variance(self, k: int) -> bool:
@@ -85,58 +85,67 @@ class Estimates:
         return bool(self.variances[k] > 0)
 
     def is_usable(self, k: int, blurred_variance: float) -> bool:
-        """Whether an estimate has a variance from which an interval can be computed.
+        """Whether an interval can be computed from the variance of an estimate.
 
-        For methods that blur, this is `blurred_variance`, which includes the added
-        noise.
+        Interval methods that add noise use `blurred_variance`, which includes the
+        noise, as the variance.
         """
         return self.parameters[k].defined and self.has_variance(k)
 
     def single_unit(self, k: int) -> str:
-        """Return "row" or "group" if a single unit determines the variance, else ""."""
+        """Return "row" or "group" if a variance depends on a single row or cluster.
+
+        The text is empty if the variance depends on several rows or clusters.
+        """
         return ""
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors, (K,); with pseudo-counts only if they would be zero."""
+        """Standard errors of the K estimates.
+
+        Pseudo-counts are included only where standard errors would otherwise be zero.
+        """
         return np.sqrt(self.variances)
 
     @property
     def has_replicates(self) -> bool:
-        """Whether there are replicates, so that a zero variance is an estimate.
+        """Whether the variance can be estimated from replicates.
 
-        Without replicates, the variance is unknown.
+        If so, a variance of zero is an estimate. Otherwise, the variance is unknown.
         """
         return True
 
     @property
     def is_simple(self) -> bool:
-        """Whether rows are a simple random sample; true for user-supplied estimates."""
+        """Whether rows are a simple random sample.
+
+        The value is True for user-supplied estimates.
+        """
         return True
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters; None if rows are independent."""
+        """Number of clusters, or None if rows are independent."""
         return None
 
     @property
     def n_strata(self) -> int:
-        """Number of strata; 1 without strata."""
+        """Number of strata, which is 1 for a sample without strata."""
         return 1 if self.design is None else self.design.n_strata
 
     @property
     def design_description(self) -> str:
-        """Description of the design in the header of a report."""
+        """Description of the sampling design in the header of a report."""
         return ""
 
     @property
     def spans_strata(self) -> Array:
-        """Mask of the parameters whose rows belong to several strata, (K,)."""
+        """Mask of the K parameters that depend on rows of several strata."""
         return np.zeros(len(self.parameters), dtype=bool)
 
     @property
     def design_effects(self) -> Array:
-        """Design effects, (K,).
+        """Design effects of the K estimates.
 
         A design effect is the variance divided by the variance in a simple random
         sample of the same size.
@@ -144,23 +153,23 @@ class Estimates:
         return np.ones(len(self.parameters))
 
     def noise(self, z: float) -> Array | float:
-        """Return the noise covariance, which interval methods add to the covariance.
+        """Return the covariance of the noise that interval methods add to estimates.
 
         `z` is the normal quantile of the confidence level.
         """
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Return factor loadings if a correlation matrix would be too large."""
+        """Return factor loadings if the correlation matrix would be too large."""
         return None
 
     def n_rows(self, k: int) -> int | None:
-        """Return the number of rows in the table of a parameter, if it has a table."""
+        """Return the number of rows of a parameter, or None without rows."""
         return None
 
     @property
     def table_sizes(self) -> Array:
-        """Total weight of the rows in the table of each parameter, (K,)."""
+        """Total weight of the rows on which each of the K parameters depends."""
         return np.full(len(self.parameters), np.nan)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
@@ -172,14 +181,14 @@ class Estimates:
         return [SmallSampleReason(_NEAR_BOUNDARY)] if error > distance else []
 
     def noise_variances(self, z: float) -> Array | float:
-        """Return the diagonal of the noise covariance, (K,)."""
+        """Return the variances of the noise that interval methods add to estimates."""
         return 0.0
 
     def task(self, k: int, standard_error: float) -> Task:
         """Return the input of the interval method for a parameter.
 
-        For a negated measure, such as a negative loss, this is the input for the
-        measure.
+        For a negated measure, such as a negative loss, the input describes the measure
+        without the negation.
         """
         trait, estimate, sign = self.parameters[k].without_negation
         return Task(trait, estimate, standard_error, sign=sign)
@@ -227,14 +236,14 @@ class Estimates:
         return replace(compared, row_estimates=row_estimates.with_methods(parameters))
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Return estimates of C linear combinations with given coefficients, (C, K).
+        """Combine the estimates linearly, with C rows of K coefficients.
 
         `parameters` describes the C combinations. Subclasses override this method.
         """
         raise NotImplementedError
 
     def with_methods(self, parameters: Sequence[Parameter]) -> Self:
-        """Return the estimates with the interval methods of `parameters`."""
+        """Replace the interval methods by the interval methods of `parameters`."""
         pairs = zip(self.parameters, parameters, strict=True)
         changed = tuple(replace(old, method=new.method) for old, new in pairs)
         return replace(self, parameters=changed)  # type: ignore[type-var]

@@ -32,7 +32,8 @@ _SHARE_OF_WORST = 0.9  # outcome of rows of an unseen cluster, relative to the w
 class ExchangeableErrors:
     """Model of errors that are independent of weights and cluster sizes.
 
-    An error is a nonzero influence value, at the table with pseudo-counts.
+    An error is a row with a nonzero influence value, which is computed after
+    pseudo-counts are added to the counts.
     """
 
     parameter: TableParameter
@@ -41,11 +42,11 @@ class ExchangeableErrors:
 
     @cached_property
     def _influence(self) -> Array:
-        """Influence values of the cells, followed by 0 for units outside the table."""
+        """Influence values of the table cells, and zero for units outside the table."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     def _units(self, cells: Array) -> Array:
-        """Mask of the units in the given cells."""
+        """Convert a mask of table cells to a mask of the units in these cells."""
         return cells[self.parameter.index]
 
     @cached_property
@@ -82,14 +83,14 @@ class ExchangeableErrors:
         return effect if effect > _ROUNDING else 0.0
 
     def _weights_of_rows(self, units: Array) -> UnitWeights:
-        """Weights of the rows of some units, with rows treated as independent."""
+        """Return the weights of some rows, which are treated as independent."""
         return unit_weights_of_rows(
             units, self.rows, IndependentRows(self.rows.n_samples)
         )
 
     @cached_property
     def _correlation(self) -> float | None:
-        """Correlation of influence values within clusters; None if clusters overlap."""
+        """Intraclass correlation of influence values, or None if clusters overlap."""
         if self.design.rows_are_units:
             return 0.0
         parameter, rows = self.parameter, self.rows
@@ -106,13 +107,14 @@ class ExchangeableErrors:
         return intraclass_correlation(self.design.components(influences))
 
     def may_lack_clusters(self, design_effect: float) -> bool:
-        r"""Whether one more cluster of errors would move the estimate beyond limits.
+        r"""Whether one more cluster with errors could move the estimate beyond limits.
 
-        The new cluster has the mean size of the clusters. The influence values
-        :math:`L^*` of its rows are .9 times the worst value for their labels. With G
-        effective clusters, the new cluster moves the estimate by 1 / (G + 1) times the
-        mean of :math:`L^*`, and adds 1 / (G + 1) times the mean of :math:`L^{*2}` to
-        the variance of a row. The result is False if there are many clusters.
+        The additional cluster has the mean size of the clusters. The influence values
+        :math:`L^*` of its rows are .9 times the worst possible values. If G is the
+        effective number of clusters with errors, the additional cluster moves the
+        estimate by 1 / (G + 1) times the mean of :math:`L^*`, and adds 1 / (G + 1)
+        times the mean of :math:`L^{*2}` to the variance per row. The result is False if
+        there are many clusters.
         """
         if self.design.rows_are_units:
             return False
@@ -134,12 +136,12 @@ class ExchangeableErrors:
 
     @property
     def _extreme_influence(self) -> tuple[Array, Array]:
-        """Smallest and largest possible influence values of the rows of each cell.
+        """Smallest and largest influence values that the rows of each cell could have.
 
-        If labels are enumerated, these values are the extremes over cells with the same
-        true label. Otherwise, if rows have two outcomes, these values are the extremes
-        over all cells. Losses with more outcomes keep their observed values, because no
-        cluster has the largest loss in all rows.
+        If the possible labels are known, the extremes are taken over all cells with the
+        same true label. Otherwise, if rows have two outcomes, the extremes are taken
+        over all cells. Losses with more outcomes keep their observed influence values,
+        because no cluster has the largest loss in all rows.
         """
         influence, cell_map = self._influence, self.parameter.cell_map
         if cell_map is None:
@@ -156,7 +158,7 @@ class ExchangeableErrors:
 
 
 def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
-    r"""Largest change of an estimate if the true label of one row changes.
+    r"""Compute the largest change of an estimate if one true label is replaced.
 
     .. math:: \max_i \Bigl| \sum_c a_c \frac{w_i}{W_c}
         \bigl( L_c(y'_i, \hat y_i) - L_c(y_i, \hat y_i) \bigr) \Bigr|
@@ -191,9 +193,10 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 
 
 def _changes(influence: Array, cell_map: CellMap) -> Array:
-    """Largest change of each cell's influence value if the true label changes.
+    """Compute the largest change of influence values if true labels are replaced.
 
-    The last entry, for units outside the table, is zero.
+    There is one change for each table cell, and a final zero for units outside the
+    table.
     """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)

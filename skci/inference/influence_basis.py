@@ -16,12 +16,13 @@ _DIGITS = 12  # decimals of the weights of a table that are compared
 
 
 class Terms:
-    r"""Influence functions of K parameters as linear combinations of B terms.
+    r"""Influence functions of K parameters as linear combinations of B functions.
 
-    The influence function of a contrast is :math:`\sum_j L_j \psi_j`. The term
-    :math:`\psi_j` is the influence function of one component at the table of the
-    contrast. Different contrasts of the same component share its term. If V is the
-    covariance of the terms, :math:`L V L^T` is the covariance of the parameters.
+    The influence function of a contrast is :math:`\sum_j L_j \psi_j`, where :math:`L_j`
+    is a coefficient, and :math:`\psi_j` is the influence function of a component of the
+    contrast. Contrasts with the same component share this function, which is called a
+    term. If V is the covariance of the B terms, :math:`L V L^T` is the covariance of
+    the K parameters.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class Terms:
         self._slopes = sparse.csr_array((slopes, (rows, columns)), shape=shape)
 
     def _contrast_terms(self, parameter: TableParameter) -> list[tuple[int, float]]:
-        """Indices and coefficients of the terms of a contrast."""
+        """Return the index and the coefficient of each term of a contrast."""
         functional: Any = parameter.functional
         terms = []
         for k, (base, slope) in enumerate(_components_with_slopes(parameter)):
@@ -85,7 +86,7 @@ class Terms:
         return len(self.influences)
 
     def combine(self, covariance: Array) -> Array:
-        """Covariance of the parameters, (K, K), from the covariance of the terms."""
+        """Compute the covariance of the K parameters from the covariance of terms."""
         half = (self._slopes @ covariance).T
         product: Array = self._slopes @ np.ascontiguousarray(half)
         product += product.T.copy()
@@ -93,18 +94,19 @@ class Terms:
         return product
 
     def largest_variances(self, variances: Array) -> Array:
-        """Largest possible variances of parameters, (K,), given variances of terms.
+        """Compute upper bounds on the variances of parameters from term variances.
 
-        The result is at least the smallest positive float.
+        The bounds are positive.
         """
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
         return np.maximum(reach**2, np.finfo(float).tiny)
 
 
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Base parameters of a contrast, and derivatives with respect to the parameters.
+    """Return the base parameters of a contrast, and the derivative for each.
 
-    A base parameter is not a contrast: contrasts of contrasts are expanded.
+    A base parameter is not itself a contrast. Contrasts of contrasts are multiplied
+    out.
     """
     if not parameter.components:
         return [(parameter, 1.0)]
@@ -118,7 +120,7 @@ def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]
 def _components_with_slopes(
     parameter: TableParameter,
 ) -> list[tuple[TableParameter, float]]:
-    """Components of a contrast, and derivatives with respect to the components."""
+    """Return the components of a contrast, and the derivative for each."""
     functional: Any = parameter.functional
     slopes = parameter.coefficients
     if not isinstance(functional, Mean):

@@ -22,7 +22,10 @@ _DENSITY = 0.05  # share of nonzero differences below which sparse values pay
 
 
 class Centres(NamedTuple):
-    """Means by block, which are scaled by unit sizes and subtracted from totals."""
+    """Block means to be subtracted from the totals of units.
+
+    Each mean is multiplied by the size of the unit before the subtraction.
+    """
 
     means: Array
     """Means of the blocks, (blocks, K)."""
@@ -32,17 +35,17 @@ class Centres(NamedTuple):
     """Size of each unit."""
 
     def of_units(self, units: Any = slice(None)) -> Array:
-        """Values to subtract from the totals of units, (U, K)."""
+        """Return the values to subtract from the totals of some units."""
         centres: Array = self.means[self.blocks[units]]
         return centres * self.sizes[units][:, np.newaxis]
 
 
 @dataclass(eq=False)
 class Influences:
-    """Weighted influence values of U units and K parameters, array-like of (U, K).
+    """Weighted influence values as an array with U units and K parameters.
 
     The weighted influence value of a row is s L, where s is the share of the row in the
-    total weight, and L is the influence value of its cell. The error of an estimate is
+    total weight, and L is the influence value of the row. The error of an estimate is
     the sum of s L over all rows.
 
     Parameters
@@ -71,7 +74,7 @@ class Influences:
         return len(self.rows)
 
     def column(self, k: int) -> Array:
-        """Weighted influence values of a parameter, (U,)."""
+        """Return the weighted influence values of parameter k for all units."""
         shares = self.rows.shares
         if self.orders is not None:
             shares = shares ** self.orders[k]
@@ -86,9 +89,10 @@ class Influences:
         return np.asarray(self)[units]
 
     def products(self, repeats: Array, centres: Centres | None = None) -> Array:
-        """Sums over units of the products of all pairs of columns, (K, K).
+        """Sum the products of all pairs of columns over units.
 
-        Each unit is counted `repeats` times. If given, centres are subtracted first.
+        `repeats` contains the number of times that each unit is counted. Centres, if
+        passed, are subtracted first.
         """
         if len(self.values) > _MANY and centres is None:
             columns = self._sparse()
@@ -115,11 +119,11 @@ class Influences:
         return total
 
     def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
-        """Split columns into a common value and sparse deviations.
+        """Split each column into a common value and sparse deviations.
 
-        The common value is the value of the cell with the largest weight. With many
-        classes, most units are in one cell of a class: the class is neither the true
-        nor the predicted label. The result is None if too many values deviate.
+        The common value is the value with the largest total weight. For example, with
+        many classes, a class is neither the true nor the predicted label of most rows.
+        The result is None if too many values deviate.
         """
         columns, values, starts, common = [], [], [0], []
         maximum = _DENSITY * len(self.values) * len(self.rows)
@@ -140,7 +144,7 @@ class Influences:
 def _sparse_products(
     deviations: sparse.csr_array, common: Array, shares: Array, repeats: Array
 ) -> Array:
-    """Sums of products of columns, from common values and sparse deviations."""
+    """Sum the products of columns that have a common value and sparse deviations."""
     squares = shares**2 * repeats
     scaled = deviations * np.sqrt(squares)
     total: Array = (scaled @ scaled.T).toarray()

@@ -50,9 +50,9 @@ AnyMaximum = MaxDistribution | SequentialMaxDistribution
 
 
 class Target(NamedTuple):
-    """Description of the estimand of a report as text.
+    """Text that describes the quantity that a report estimates.
 
-    The text is set only if the estimand is not the performance of given models.
+    The text is empty if this quantity is the performance of given models.
     """
 
     target: str
@@ -106,7 +106,7 @@ class JointEstimate:
         return cls(source, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
-        """Return the same estimates with intervals of another confidence level."""
+        """Return the same estimates with intervals at another confidence level."""
         return replace(self, confidence_level=confidence_level)
 
     @cached_property
@@ -139,16 +139,16 @@ class JointEstimate:
     ) -> JointEstimate:
         """Estimate linear combinations of the parameters, or ratios.
 
-        The result is a joint estimate of these contrasts. By default, contrasts have
-        the interval method of the compared parameters; see `method_of`. A ValueError is
-        raised if a method does not support a contrast, if a measure in a ratio may be
-        negative, or if all coefficients of a contrast cancel.
+        The result is a joint estimate of these contrasts. See `method_of` for the
+        default interval method. A ValueError is raised if a method does not support a
+        contrast, if a measure in a ratio may be negative, or if all coefficients of a
+        contrast cancel.
         """
         compared = self.source.contrast(contrasts, ratio, method)
         return replace(self, source=compared, simultaneous=simultaneous)
 
     def check_has_tables(self) -> None:
-        """Check that all parameters are estimated from tables, as planning requires."""
+        """Raise an error if a parameter has no table, as required for planning."""
         if not self.is_of_rows:
             raise ValueError("planning needs the rows of a test set, not a covariance")
         if self.source.available == "skewness":
@@ -174,35 +174,35 @@ class JointEstimate:
 
     @property
     def is_of_rows(self) -> bool:
-        """Whether estimates are computed from rows of data instead of user-supplied."""
+        """Whether estimates are computed from rows, not supplied by the user."""
         return self.source.rows is not None
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows passed by the user; None for user-supplied estimates."""
+        """Number of rows passed by the user, or None for user-supplied estimates."""
         if self.n_user_rows is not None:
             return self.n_user_rows
         return self.rows.n_samples if self.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters; None if the rows passed by the user are independent."""
+        """Number of clusters, or None if user-supplied rows are independent."""
         n_groups = self.source.n_groups
         return None if n_groups == self.n_user_rows else n_groups
 
     @cached_property
     def estimates(self) -> Array:
-        """Estimates, shape (K,)."""
+        """Estimates of the K parameters."""
         return np.array([parameter.estimate for parameter in self.parameters])
 
     @property
     def is_undefined(self) -> Array:
-        """Mask of the measures that are undefined on the data, shape (K,)."""
+        """Mask of the K measures, True for measures that are undefined on the data."""
         return np.array([not p.defined for p in self.parameters], dtype=bool)
 
     @cached_property
     def standard_errors(self) -> Array:
-        """Standard errors, which do not depend on the confidence level, shape (K,)."""
+        """Standard errors of the K estimates at any confidence level."""
         errors = self.source.standard_errors.copy()
         for k in range(len(errors)):
             if not self.source.has_variance(k):
@@ -211,15 +211,18 @@ class JointEstimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of the estimates used by the intervals, (K, K); NaN if unknown."""
+        """Covariance matrix of the estimates from which intervals are computed.
+
+        Unknown entries are NaN.
+        """
         return self._nan_without_derivative(self._covariance)
 
     @property
     def correlation(self) -> Array:
-        """Correlation used by the critical value, shape (K, K); NaN if unknown.
+        """Correlation matrix from which the critical value is computed.
 
-        The correlation is shrunk towards zero if variances have few degrees of freedom,
-        unless all estimates share one variance.
+        Unknown entries are NaN. If variances have few degrees of freedom, correlations
+        are shrunk towards zero, unless all estimates share one variance.
         """
         return self._shrunk_correlation.copy()
 
@@ -236,26 +239,28 @@ class JointEstimate:
 
     @cached_property
     def _covariance(self) -> Array:
-        """Sampling covariance plus noise covariance, (K, K).
+        """Sum of the sampling covariance and the noise covariance.
 
-        The noise covariance depends on the confidence level. It is the variance that
-        interval methods add to the estimated variance; see `RowEstimates.noise`.
+        The noise is a variance that interval methods add to the estimated variance. The
+        noise covariance depends on the confidence level. See `RowEstimates.noise` for
+        the formula.
         """
         return self.source.covariance + self.source.noise(self.z)
 
     @cached_property
     def _variances(self) -> Array:
-        """Diagonal of `_covariance`, computed without the matrix, (K,)."""
+        """Diagonal of `_covariance`, computed without the full matrix."""
         return self.source.variances + self.source.noise_variances(self.z)
 
     @cached_property
     def _interval_variances(self) -> Array:
-        """Variances of the estimates used by the limits, (K,).
+        """Variances from which the limits are computed.
 
-        These variances equal `_variances` with one exception. If a component is on the
-        boundary of its range, simultaneous intervals compute its noise at the joint
-        quantile, so that limits match Wilson's interval. The noise of blurring is the
-        same for individual and simultaneous intervals (Yuan and Jiang).
+        The variances equal `_variances` with one exception. If a component is on the
+        boundary of its range, simultaneous intervals compute the noise variance of this
+        component at the joint quantile, so that limits match Wilson's interval. Noise
+        of the method "blurred" is the same for individual and simultaneous intervals
+        (Yuan and Jiang).
         """
         if self.is_individual:
             return self._variances
@@ -267,7 +272,7 @@ class JointEstimate:
         return np.where(on_boundary, self.source.variances + noise, self._variances)
 
     def _nan_without_derivative(self, values: Array) -> Array:
-        """Return a copy of an array with NaN for parameters without a derivative."""
+        """Replace values of nondifferentiable parameters by NaN, in a copy."""
         values = values.copy()
         values[~self.source.is_linear] = np.nan
         if values.ndim == 2:
@@ -276,10 +281,10 @@ class JointEstimate:
 
     @cached_property
     def usable(self) -> Array:
-        """Mask of the parameters whose intervals use an estimated variance, (K,).
+        """Mask of the K parameters whose intervals use an estimated variance.
 
-        The interval of any other parameter is the range of the parameter, and does not
-        affect the critical value.
+        The interval of any other parameter is the whole range of the parameter. Such
+        parameters do not affect the critical value.
         """
         usable = np.zeros(len(self.parameters), dtype=bool)
         for k, parameter in enumerate(self.parameters):
@@ -294,10 +299,10 @@ class JointEstimate:
 
     @cached_property
     def degrees_of_freedom(self) -> Array:
-        """Degrees of freedom of the variances used by the intervals, shape (K,).
+        """Degrees of freedom of the K variances from which intervals are computed.
 
-        Noise variances are known. Their addition therefore increases the degrees of
-        freedom of the total variance.
+        Noise variances, which interval methods add, are known. Therefore, noise
+        increases the degrees of freedom of the total variance.
         """
         df = self.source.degrees_of_freedom
         if self._are_normal:
@@ -317,7 +322,8 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """Convert normal quantiles to t quantiles with the same tail probabilities.
 
-        The degrees of freedom are those of the parameters at `positions`.
+        `positions` contains the positions of the parameters whose degrees of freedom
+        apply.
         """
         if self._are_normal:
             return q
@@ -335,10 +341,10 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """Half width of the joint intervals in standard errors, for reports.
+        """Critical value of the intervals in standard errors, as shown in reports.
 
-        If degrees of freedom differ, the value applies to the largest degrees of
-        freedom. Limits are computed from `normal_quantile` instead.
+        If degrees of freedom differ, the critical value for the largest degrees of
+        freedom is shown. Limits are computed from `normal_quantile` instead.
         """
         q = self.normal_quantile
         if not self.usable.any():
@@ -354,15 +360,10 @@ class JointEstimate:
         """Critical value of the limits as a normal quantile.
 
         For individual intervals and for a single usable estimate, this is the two-sided
-        normal quantile of the confidence level. Otherwise, it is a quantile of the
-        maximum of the correlated statistics of usable estimates. If there are several
-        looks at growing data, the maximum is also over all looks.
-
-        Limits use the quantile of t with the same tail probability for each parameter;
-        see `limits_at_normal_quantile`. For independent estimates these limits have
-        exactly the joint level, unlike limits from a multivariate t. Only estimates
-        that share one variance have a multivariate t distribution, whose quantile is
-        converted to a normal quantile here.
+        normal quantile of the confidence level. Otherwise, the critical value is a
+        quantile of the maximum of the correlated statistics of usable estimates. In
+        sequential analyses of growing data, the maximum is also over all interim
+        analyses.
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
@@ -376,8 +377,8 @@ class JointEstimate:
         """Return the error probability of a single interval.
 
         The error probability follows from the critical value of the intervals. For a
-        parameter without a usable variance, it is alpha divided by the number of
-        intervals (Bonferroni).
+        parameter without an estimated variance, the error probability is alpha divided
+        by the number of intervals (Bonferroni).
         """
         if self.usable[k]:
             return 2 * float(ndtr(-self.normal_quantile))
@@ -386,16 +387,17 @@ class JointEstimate:
 
     @property
     def common_df(self) -> float | None:
-        """Degrees of freedom of the single variance that all estimates share.
+        """Degrees of freedom of a variance that all estimates share.
 
-        None if each estimate has a separate variance.
+        The value is None if each estimate has a separate variance.
         """
         return self.source.common_df
 
     def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
-        """Distribution of the maximum of the statistics of usable estimates.
+        """Return the distribution of the maximum of the test statistics.
 
-        For individual intervals, this is the distribution of a single statistic.
+        Only parameters with an estimated variance have a test statistic. For individual
+        intervals, the result is the distribution of a single statistic.
         """
         maximum = self._maxima.get(alternative)
         if maximum is not None:
@@ -438,9 +440,9 @@ class JointEstimate:
 
     @cached_property
     def _loadings(self) -> Loadings | None:
-        """Factor loadings, if a correlation matrix would be too large; else None.
+        """Factor loadings if the correlation matrix would be too large, else None.
 
-        The result is also None for several looks at growing data, because
+        The value is also None in sequential analyses of growing data, because
         `SequentialMaxDistribution` requires a correlation matrix.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
@@ -454,7 +456,8 @@ class JointEstimate:
     ) -> AnyMaximum:
         """Return the distribution of the maximum of correlated statistics.
 
-        If there are several looks at growing data, the maximum is over all looks.
+        In sequential analyses of growing data, the maximum is also over all interim
+        analyses.
         """
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
@@ -465,7 +468,7 @@ class JointEstimate:
     def is_individual(self) -> bool:
         """Whether intervals are individual, without an adjustment for multiplicity.
 
-        Joint intervals need no adjustment if at most one parameter has a usable
+        Joint intervals need no adjustment if at most one parameter has an estimated
         variance.
         """
         if len(self.parameters) == 1 or not self.simultaneous:
@@ -474,7 +477,10 @@ class JointEstimate:
 
     @cached_property
     def intervals(self) -> Array:
-        """Lower and upper limits, shape (K, 2); the range without a usable variance."""
+        """Lower and upper limits, as an array of shape (K, 2).
+
+        Without an estimated variance, the interval is the whole range of the parameter.
+        """
         limits = np.empty((len(self.parameters), 2))
         for k in (~self.usable).nonzero()[0].tolist():
             limits[k] = self.parameters[k].trait.bounds
@@ -487,9 +493,10 @@ class JointEstimate:
     def limits_at_normal_quantile(
         self, positions: Array, q: float | Array, z: float
     ) -> Array:
-        """Return the limits at normal quantiles, converted to t quantiles, (n, 2).
+        """Compute limits for critical values that are passed as normal quantiles.
 
-        `q` is one number, or an (n, 2) array with quantiles for lower and upper limits.
+        The quantiles are converted to t quantiles. `q` is one number, or an array of
+        shape (n, 2) with quantiles for lower and upper limits.
         """
         quantiles = np.empty((len(positions), 2))
         quantiles[:] = q
@@ -498,12 +505,12 @@ class JointEstimate:
         return self.limits_at(positions, quantiles, z)
 
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
-        """Return the limits of parameters with a usable variance, (n, 2).
+        """Compute limits of n parameters with an estimated variance.
 
-        `crit` contains the critical values of lower and upper limits, (n, 2), and z is
-        the normal quantile of the confidence level. The limits of a negated measure,
-        such as a negative loss, are the negated limits of the measure. Undefined
-        classes and bins widen the interval.
+        `crit` contains the critical values of lower and upper limits, as an array of
+        shape (n, 2), and `z` is the normal quantile of the confidence level. The limits
+        of a negated measure, such as a negative loss, are the negated limits of the
+        measure. Undefined classes and bins widen the interval.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, indices, tasks in self._tasks_by_method(positions):
@@ -522,7 +529,7 @@ class JointEstimate:
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
-        """Return the critical values at which limits equal null values, (n,).
+        """Compute the n critical values at which limits equal null values.
 
         The limit is the lower limit where `above` is true, and the upper limit
         elsewhere. The critical value is minus infinity if no limit reaches the null
@@ -548,7 +555,7 @@ class JointEstimate:
     def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Yield each interval method with the indices and inputs of its parameters."""
+        """Yield each interval method with positions and inputs of parameters."""
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for i, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan

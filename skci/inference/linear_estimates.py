@@ -68,10 +68,11 @@ class GivenEstimates(Estimates):
         return replace(super().select(positions), covariance=block)
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
+        r"""Combine the estimates linearly, with covariance :math:`L V L^T`.
 
-        The excess noise of resampling is removed from the variances of differences of
-        two models. Correlations are unchanged.
+        L contains the coefficients, and V is the covariance of the estimates. The
+        excess noise of resampling is removed from the variances of differences of two
+        models. Correlations are unchanged.
         """
         matrix: Array = slopes.toarray()
         with np.errstate(over="ignore", invalid="ignore"):  # not finite: unknown
@@ -94,10 +95,11 @@ class GivenEstimates(Estimates):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ManyContrasts(Estimates):
-    """Linear contrasts of `RowEstimates`, too many to compute a table for each.
+    """Linear contrasts that are too many to compute a table of counts for each.
 
     Only the variances of the contrasts are computed, from the covariance of the
-    estimates. The critical value uses factor loadings instead of a correlation matrix.
+    compared estimates. The critical value uses factor loadings instead of a correlation
+    matrix.
     """
 
     parameters: tuple[Parameter, ...]
@@ -112,7 +114,7 @@ class ManyContrasts(Estimates):
 
     @classmethod
     def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
-        """Treat each estimate as a contrast of itself."""
+        """Treat each estimate as a contrast with a single component."""
         return cls(
             parameters=base.parameters,
             base=base,
@@ -122,19 +124,22 @@ class ManyContrasts(Estimates):
 
     @property
     def with_minimum_df(self) -> ManyContrasts:
-        """Copy whose degrees of freedom are the minimum over the estimates."""
+        """Copy in which all contrasts have the smallest degrees of freedom.
+
+        The degrees of freedom are the minimum over the compared estimates.
+        """
         df = self.base.degrees_of_freedom[self._has_variance]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
     @cached_property
     def _has_variance(self) -> Array:
-        """Mask of the estimates with a usable variance, (P,)."""
+        """Mask of the P compared estimates with a known variance."""
         positions = range(len(self.base.parameters))
         return np.array([self.base.is_usable(k, 0.0) for k in positions], dtype=bool)
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        """Satterthwaite's degrees of freedom of each contrast, (K,)."""
+        """Satterthwaite's degrees of freedom of the K contrasts."""
         base, size = self.base, len(self.parameters)
         if self.df is not None:
             return np.full(size, self.df)
@@ -153,7 +158,7 @@ class ManyContrasts(Estimates):
 
     @cached_property
     def variances(self) -> Array:
-        """Variances of the contrasts, (K,).
+        """Variances of the K contrasts.
 
         The variance is zero if a contrast, or an estimate in the contrast, is constant.
         """
@@ -169,7 +174,10 @@ class ManyContrasts(Estimates):
         return self._covariance_of_contrasts(self.base.covariance)
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
-        """Covariance of the contrasts, (K, K); unknown entries are zero."""
+        """Compute the covariance of the contrasts from the covariance of estimates.
+
+        Unknown entries are zero.
+        """
         size = len(self.parameters)
         if size > _MAX_IN_MEMORY:
             raise ValueError(
@@ -190,9 +198,10 @@ class ManyContrasts(Estimates):
         return np.where(self.variances > 0, noise, 0.0)
 
     def loadings(self, z: float) -> Loadings | None:
-        """Factor loadings of the contrasts, or None if there are few contrasts.
+        """Return factor loadings of the contrasts, or None for few contrasts.
 
-        The correlation of the estimates is shrunk if degrees of freedom are few.
+        If degrees of freedom are few, correlations of the estimates are shrunk towards
+        zero.
         """
         if len(self.parameters) <= MAX_TABLES:
             return None
@@ -207,7 +216,7 @@ class ManyContrasts(Estimates):
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations of contrasts, written as contrasts of the estimates."""
+        """Combine the contrasts linearly, as contrasts of the compared estimates."""
         return replace(
             self,
             parameters=tuple(parameters),
@@ -234,13 +243,16 @@ class ManyContrasts(Estimates):
         return list(dict.fromkeys(chain.from_iterable(reasons)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons that apply to any of the estimates, reported for all contrasts."""
+        """Return the reasons why the interval of any estimate may be too narrow.
+
+        The reasons are reported for all contrasts.
+        """
         return self._reasons
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResampledEstimates(GivenEstimates):
-    """Estimates with a covariance from resampling, and with skewness from losses.
+    """Estimates with a covariance from resampling, such as cross-validation.
 
     Skewness and heavy tails are estimated from the losses of out-of-fold predictions,
     with the fitted models treated as fixed.
@@ -257,12 +269,12 @@ class ResampledEstimates(GivenEstimates):
         return replace(super().select(positions), row_estimates=row_estimates)
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations, whose variance is at least the variance due to rows.
+        """Combine the estimates linearly, and raise variances that are too small.
 
-        The variance due to rows is the variance of fixed models; training on random
-        rows only adds variance. If less variance remains after the excess noise of
-        resampling is removed, the variance is raised to the variance due to rows. This
-        correction applies only to interval methods that correct for skewness.
+        The minimum is the variance due to rows, which is the variance if the fitted
+        models are fixed, because training on random rows only adds variance. A variance
+        may be smaller after the excess noise of resampling is removed. This correction
+        applies only to interval methods that correct for skewness.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
@@ -280,11 +292,11 @@ class ResampledEstimates(GivenEstimates):
         return replace(compared, models=self.models or self)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, including reasons from losses.
+        """Return the reasons why an interval may be too narrow.
 
-        A contrast is treated as heavy-tailed if the losses of a compared model are
-        heavy-tailed, because models fitted to other rows may differ more than these two
-        fitted models.
+        The losses of out-of-fold predictions are also checked. A contrast is treated as
+        heavy-tailed if the losses of a compared model are heavy-tailed, because models
+        fitted to other rows may differ more than these two fitted models.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         tail = heavy_tail(parameter.trait)
@@ -300,8 +312,8 @@ class ResampledEstimates(GivenEstimates):
     def heavy_tails(self) -> set[Parameter]:
         """Parameters whose losses may have an infinite variance.
 
-        The criterion `has_heavy_losses` requires losses with a minimum near zero. It is
-        therefore not used for contrasts.
+        Contrasts do not use the criterion `has_heavy_losses`, which requires losses
+        with a minimum near zero.
         """
         rows: Any = self.row_estimates
         return {
@@ -323,7 +335,10 @@ class ResampledEstimates(GivenEstimates):
 
 
 def _compared_models(contrast: Parameter) -> frozenset[str]:
-    """Names of the two models in a difference on one measure, else an empty set."""
+    """Return the names of the two models in a difference on one measure.
+
+    The set is empty for any other contrast.
+    """
     keys = [component.key for component in contrast.components]
     balanced = abs(sum(contrast.coefficients)) < CANCELLED
     has_one_measure = len({key.without("model") for key in keys}) == 1
@@ -335,9 +350,10 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
-    """Share of excess noise in the variance of each difference of two models.
+    """Compute the share of excess noise in the variances of differences of two models.
 
-    The share is averaged over measures, and at most `_MAX_EXCESS`.
+    Excess noise is due to the random partitions of the rows. The share is averaged over
+    measures, and is at most `_MAX_EXCESS`.
     """
     if excess is None:
         return {}
