@@ -268,7 +268,7 @@ class Calibrated:
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
-        """Yield the variance from residuals of the regression on calibration variables.
+        """Yield components from residuals of the regression on calibration variables.
 
         Parameters
         ----------

@@ -413,7 +413,7 @@ class Component(EqualByParts, Functional):
 
     @cached_property
     def is_partial(self) -> bool:
-        """Whether the functional does not depend on some cells of the larger table."""
+        """Whether some cells of the larger table do not affect the functional."""
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:

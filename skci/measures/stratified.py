@@ -54,7 +54,10 @@ class Poststratified(EqualByParts, Functional):
         return np.add.reduceat(values[..., order[:n]], starts[starts < n], axis=-1)
 
     def with_totals(self, q: Array, f: Array) -> Array:
-        """Rescale weights q such that each sample has the same total as in f."""
+        """Rescale weights q such that each sample has the same total as in f.
+
+        Both q and f are weights of cells.
+        """
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
@@ -144,7 +147,7 @@ class Poststratified(EqualByParts, Functional):
         """Mix the strata in proportion to their shares.
 
         Returns the weights of the m cells in the mixture, the ratios of these weights
-        to q, and the shares of the strata.
+        to the given weights q, and the shares of the strata.
         """
         cells = q[..., : len(self.strata)]
         shares = self.shares

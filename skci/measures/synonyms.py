@@ -66,7 +66,11 @@ ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.sp
 
 
 def known_spellings(names: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
-    """Map names and their synonyms, except for other known names, to these names."""
+    """Map each synonym of the given measure names to the given name.
+
+    A given name is also mapped to itself. Synonyms in `others` are left out, because
+    they have another meaning.
+    """
     spellings: dict[str, str] = {}
     for name in names:
         measure = ALIASES.get(name, name)

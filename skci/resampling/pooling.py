@@ -172,7 +172,8 @@ def blocks_of_folds(
 ) -> dict[ParameterLabels, list[ParameterT]]:
     """Group parameters that differ only in the fold.
 
-    The keys of the result are the keys of the parameters without the fold.
+    The result maps the labels of a parameter, without the fold, to a list of
+    parameters.
     """
     blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:

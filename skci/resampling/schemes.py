@@ -180,7 +180,7 @@ class SplitT(Scheme):
 
     @property
     def takes_any_splits(self) -> bool:
-        """Whether the scheme accepts splits other than halves."""
+        """Whether the scheme accepts any splits, not only halves of the rows."""
         return self.name != _HALVES
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:

@@ -136,12 +136,12 @@ class _FactorModel:
         return self._conditionals(np.arange(self.size))
 
     def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Return the coefficients of the conditional distributions of y given z_j.
+        """Return the coefficients of the distributions of the factors y given z_j.
 
-        Let b be row j of B and S_i = b_i^2 + ... + b_r^2 + d. Given z_j, y_1, ...,
-        y_{i-1}, we have y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard
-        normal, m_1 = z_j, and m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i. If S_i = 0,
-        y_i = n_i.
+        In the model z = B y + sqrt(d) e, let b be row j of B and S_i = b_i^2 + ... +
+        b_r^2 + d. Given z_j, y_1, ..., y_{i-1}, we have y_i = b_i m_i + sqrt(S_{i+1} /
+        S_i) n_i with n_i standard normal, m_1 = z_j, and m_{i+1} = m_i - b_i / sqrt(S_i
+        S_{i+1}) n_i. If S_i = 0, y_i = n_i.
         """
         loadings = self.loadings.rows(positions)
         noise = np.full((len(loadings), 1), self.noise)
@@ -218,7 +218,7 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate the probability to exceed each of three levels, and the density."""
+        """Tabulate exceedance probabilities for three levels, and the density."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels

@@ -75,7 +75,7 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Return representative log sample sizes, and the shift of the boundary.
+        """Return representative times, that is, log sample sizes, and a boundary shift.
 
         Standardised estimates cross a boundary at one of these times with about the
         same probability as they cross the boundary plus the shift at any look. The

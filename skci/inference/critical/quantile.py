@@ -191,7 +191,10 @@ class QuantileSearch:
                     return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Return three levels around q, where probabilities are estimated."""
+        """Return the levels at which probabilities are estimated.
+
+        The levels are q - step, q and q + step.
+        """
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
 
@@ -212,11 +215,11 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Draw random terms with means equal to the tail probabilities near q.
+        """Draw terms for the estimation of tail probabilities near q.
 
-        The result has shape (4 or 5, scrambles, points). The means along its first axis
-        are P(max > q - step), P(max > q), P(max > q + step), the expected number of
-        pairs of coordinates that exceed q and, for t, 1.
+        The result has shape (4 or 5, scrambles, points). The means of the terms are
+        P(max > q - step), P(max > q), P(max > q + step), the expected number of pairs
+        of coordinates that exceed q and, for t, 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -279,7 +282,7 @@ def pairs_of(correlation: Array) -> tuple[Array, Array]:
 
 
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
-    """Approximate many correlations by the correlations on a grid, with weights.
+    """Approximate a set of correlations by weighted correlations on a grid.
 
     The weights interpolate linearly on the grid. The grid is uniform in the arcsine of
     the correlation, because the probability that two coordinates exceed q is a smooth

@@ -194,13 +194,14 @@ class Design(Protocol):
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; with crossed factors, the minimum over factors.
+        """Number of independent units, such as clusters.
 
-        Reports show this number as ``n_groups``. With one unit, the interval is the
-        whole range of the metric. A parameter, such as the metric of a subgroup, may
-        use only m of the n units. The variance of the parameter is then multiplied by
-        :math:`m (n - 1) / ((m - 1) n)`, where m is counted from the totals of
-        `components`. Degrees of freedom and warnings depend only on the totals.
+        With crossed factors, the number is the minimum over factors. Reports show this
+        number as ``n_groups``. With one unit, the interval is the whole range of the
+        metric. A parameter, such as the metric of a subgroup, may use only m of the n
+        units. The variance of the parameter is then multiplied by :math:`m (n - 1) /
+        ((m - 1) n)`, where m is counted from the totals of `components`. Degrees of
+        freedom and warnings depend only on the totals.
         """
 
     def components(self, influences: Any) -> Iterable[Component]:
@@ -227,7 +228,10 @@ class Design(Protocol):
         """
 
     def __str__(self) -> str:
-        """Text after the number of rows in headers, such as ``"in 60 groups"``."""
+        """Return the text that follows the number of rows in the header of a report.
+
+        An example is ``"in 60 groups"``.
+        """
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

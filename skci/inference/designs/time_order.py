@@ -167,7 +167,7 @@ class TimeOrder:
 
     @property
     def n_units(self) -> int:
-        """Number of cosines in all series; for other methods, number of rows.
+        """Number of units: cosines for the default method, rows for other methods.
 
         The number is 0 before `with_series` is called.
         """
@@ -396,7 +396,7 @@ def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
 
 
 class Season(NamedTuple):
-    """Seasonal autocorrelation of rows whose distance is a multiple of a period."""
+    """Seasonal autocorrelation, at lags that are multiples of a period."""
 
     period: int
     """Number of rows in one period."""
@@ -406,9 +406,9 @@ class Season(NamedTuple):
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Return the lags at multiples of the period, and their share in a variance.
+        """Return the lags at multiples of the period, and their effects on a variance.
 
-        The variance of the sum of n rows is divided by its value for independent rows.
+        The variance of a sum of n rows is divided by its value for independent rows.
         Each lag adds a term to this ratio.
         """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]

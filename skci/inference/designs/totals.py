@@ -65,8 +65,8 @@ def _products(component: Component) -> Array:
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
     """Return the small-sample factor G / (G - d), and weights for squared totals.
 
-    The weight of a squared total is the number of units that the total represents. If a
-    component has blocks, such as strata, the weights include the factor of each block,
+    The weights are 1 unless a total represents several units. If a component has
+    blocks, such as strata, the weights include the small-sample factor of each block,
     and the returned factor is 1.
     """
     numbers, squares = repeats[:2]
@@ -79,10 +79,11 @@ def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
 
 
 def _repeats(component: Component) -> _Repeats:
-    """Return the number of units that each total represents, by default 1.
+    """Return the multiplicities of G totals, which may represent several units each.
 
-    The result has shape (4, G): the number, and the sums of powers of unit weights that
-    multiply the second, third and fourth powers of G totals.
+    The result has shape (4, G). The first row has the numbers of units. The other rows
+    have the sums of the second, third and fourth powers of the relative weights of
+    these units. All multiplicities are 1 by default.
     """
     if component.repeats is None:
         return np.broadcast_to(1.0, (4, len(component.totals)))

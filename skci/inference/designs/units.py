@@ -209,7 +209,10 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
 
 
 def census(design: SampleDesign, n: int) -> IndependentRows:
-    """Return a design for n rows that are the whole population."""
+    """Return a design for n rows that are the whole population.
+
+    The strata of the given design are kept.
+    """
     if isinstance(design, IndependentRows):
         return replace(design, n_units=n, ddof=0)
     return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)

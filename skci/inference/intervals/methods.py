@@ -162,7 +162,7 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 
 
 class Wald(IntervalMethod):
-    """Wald interval, which is symmetric on the scale of a link function.
+    """Wald interval, computed on the scale of a link function.
 
     The limits are `crit` standard errors away from the estimate. With the correction
     for skewness, limits of contrasts of areas under curves only move outwards. The
@@ -372,12 +372,12 @@ class Wilson(IntervalMethod):
 class Beta(IntervalMethod):
     """Interval of a proportion from quantiles of beta distributions.
 
-    Let x be the number of successes in n trials. The lower limit is a quantile of
-    Beta(x + a, n - x + 1 - a), and the upper limit is a quantile of Beta(x + 1 - a, n -
-    x + a). The interval with a = 0 is the exact interval of Clopper and Pearson (1934).
-    The interval with a = 1/2 is the equal-tailed posterior interval under Jeffreys'
-    prior (Brown, Cai and DasGupta, 2001). If x is 0 or n, a beta distribution may be
-    undefined; the limit is then 0 or 1.
+    For x successes in n trials, the lower limit is a quantile of Beta(x + a, n - x + 1
+    - a), and the upper limit is a quantile of Beta(x + 1 - a, n - x + a). The interval
+    with a = 0 is the exact interval of Clopper and Pearson (1934). The interval with a
+    = 1/2 is the equal-tailed posterior interval under Jeffreys' prior (Brown, Cai and
+    DasGupta, 2001). If x is 0 or n, a beta distribution may be undefined; the limit is
+    then 0 or 1.
     """
 
     a: float
@@ -536,7 +536,10 @@ def automatic(
     available: AvailableData = "table",
     preferred: Sequence[str] = (),
 ) -> str:
-    """Return the first supported method, or "delta" if no method is supported."""
+    """Return the interval method that "auto" selects for a measure.
+
+    This is the first supported method, or "delta" if no method is supported.
+    """
     for method in (*preferred, *trait.automatic):
         if METHODS[method].serves(trait, available):
             return method

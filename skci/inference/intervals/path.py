@@ -87,10 +87,9 @@ class PathPoint(Batch):
 
 @dataclass
 class ProfilePoint(PathPoint):
-    """Point on the profile: the cell probabilities that maximise the likelihood.
+    """Cell probabilities that maximise the likelihood for a given functional value.
 
-    The likelihood is maximised for a fixed value of the functional. The point has this
-    value and the test statistic.
+    The point also has the functional value and the test statistic.
     """
 
     value: Array
@@ -205,8 +204,8 @@ class Problem:
         """Map values on the scale of the path to the real line.
 
         The map is the logit for a finite range, and arsinh of the number of standard
-        errors from the estimate for an infinite range. Logarithmic values are
-        unchanged.
+        errors from the estimate for an infinite range. Values are unchanged if the
+        scale is logarithmic.
         """
         low, high = self.bounds[index].T
         z = (value - self.interior_value[index]) / self.standard_error[index]

@@ -45,7 +45,7 @@ _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
 class Paths(Problem):
-    """Problem in which the limits are found by a search along profiles."""
+    """Score intervals that are found by a search along profiles."""
 
     def limits(self, crit: Array) -> Array:
         """Find the limits at which the square root of the statistic equals `crit`.
@@ -218,9 +218,9 @@ def _is_reliable(
 def follow_path(problem: Problem, search: SearchState) -> Array:
     """Find limits by continuation along the profile, starting at the data.
 
-    The test statistic may jump over the critical value, from one maximum of the
-    likelihood to another. The limit is then the value at the jump. If no step succeeds,
-    the limit is the boundary of the range.
+    If the test statistic jumps over the critical value, because the likelihood has two
+    maxima, the limit is the value at the jump. If no step succeeds, the limit is the
+    boundary of the range.
     """
     current = _path_origin(problem, search.index)
     bound = problem.bounds[search.index, (search.side > 0).astype(int)]
