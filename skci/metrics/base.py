@@ -192,7 +192,7 @@ class MetricCI(_WithOptions):
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of the measure; subclasses add or replace properties."""
+    """Properties of the metric, which subclasses add to or replace."""
     _several = True  # Whether more than two labels are accepted.
     _symmetric = True  # Whether the metric needs no positive label.
     # Whether a single column of scores needs a positive label if `_symmetric` is true.
@@ -242,7 +242,7 @@ class MetricCI(_WithOptions):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Range of the measure."""
+        """Range of the metric."""
         return self._signed.bounds
 
     @property
@@ -442,7 +442,7 @@ class MetricCI(_WithOptions):
         return type(self)(**current | options)
 
     def _result(self, sample: Sample) -> Any:
-        """Return the estimate and its interval, or a report with all classes."""
+        """Return an estimate, or a report with an estimate for each class."""
         joint = JointEstimate.from_rows(
             self.bind(sample, self._model),
             sample.rows,
@@ -453,7 +453,7 @@ class MetricCI(_WithOptions):
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
     def wanted(self, pos_label: Any = None) -> RequiredData:
-        """Return what the metric requires of the data, such as a positive label.
+        """Return the requirements of the metric for the data, such as a positive label.
 
         `pos_label` is the positive label if the metric does not set its own positive
         label.
@@ -571,8 +571,7 @@ class MetricCI(_WithOptions):
     def _check(self, method: str | None = None) -> None:
         """Check the options of the metric.
 
-        `method` is checked instead of the option of the same name if that option is
-        None.
+        If the metric does not set an interval method, `method` is checked instead.
         """
         for name, (default, check) in self._checks.items():
             if (value := getattr(self, name)) is not default:
@@ -585,7 +584,7 @@ class MetricCI(_WithOptions):
             check_labels(self.labels)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the interval method of the metric, by default `method` or "auto"."""
+        """Return the interval method of the metric, else `method`, else "auto"."""
         resolved = method if self.method is None else self.method
         if resolved is None:
             return AUTO
@@ -756,7 +755,7 @@ class LabelMetricCI(MetricCI):
 class _BoundOf:
     """Function of true and predicted labels that returns one limit of an interval.
 
-    The limit is the lower or the upper confidence limit of `metric`.
+    The limit is the lower or the upper confidence limit of the metric.
     """
 
     metric: MetricCI

@@ -49,7 +49,7 @@ class ParameterBuilder:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter `measure`, such as recall, for one label as positive."""
+        """Return the parameter for a measure such as recall of one positive label."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -63,7 +63,7 @@ class ParameterBuilder:
     def of_each_class(
         self, measure: MeasureProperties, labels: Any
     ) -> Iterator[TableParameter]:
-        """Yield the parameter `measure`, such as recall, for each class as positive."""
+        """Yield the parameters for a measure such as recall of each class."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -133,14 +133,14 @@ class ParameterBuilder:
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return true values, predictions and two descriptions of similar rows.
+        """Return the true values, the predictions and the similarity of rows.
 
-        The first two arrays are the arguments of a user's function. `kind` is "labels",
-        "scores", "numbers" or "items". With several targets, labels are 0 and 1. The
-        last two arrays describe which units are similar. In the third array, units with
-        equal labels have the same index. The fourth array distinguishes units with the
-        same index by their scores or numbers, and is None for labels. Both arrays are
-        None for items, which are never similar.
+        The first two arrays are the true values and the predictions, which are passed
+        to a user's function. `kind` is "labels", "scores", "numbers" or "items". With
+        several targets, labels are encoded as 0 and 1. The last two arrays describe
+        which rows are similar, and are None for items. In the third array, rows with
+        equal labels have the same index. The fourth array contains the scores or
+        numbers that distinguish such rows, and is None for labels.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -218,7 +218,10 @@ class ParameterBuilder:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return the mean over rows of `measure`, applied to the targets of a row."""
+        """Return a parameter that is the mean over rows of a multilabel measure.
+
+        `measure` is computed for each row, from its true and its predicted targets.
+        """
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
                 "average='samples' needs several targets in each row, got one target; "
@@ -289,10 +292,11 @@ class ParameterBuilder:
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Return the codes of the classes `labels`, by default of all known classes.
+        """Return the codes of the requested classes, by default of all known classes.
 
-        Known classes are in sorted order. A known class need not occur in the data: it
-        may be passed as an option or be known to an estimator.
+        `labels` contains the requested classes. Known classes are in sorted order. A
+        known class need not occur in the data: it may be passed as an option or be
+        known to an estimator.
         """
         vocabulary = self.sample.vocabulary
         classes = list(vocabulary.classes)
@@ -409,7 +413,7 @@ class ParameterBuilder:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Return the total and the positive number of rows among the selected units."""
+        """Return a subgroup's size: number of rows and number of positive rows."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:

@@ -50,12 +50,12 @@ from skci.metrics.survival import Censoring, FollowUp
 class EventBy(Functional):
     r"""Functional of event labels, with inverse probability of censoring weights.
 
-    The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`, where
-    :math:`k_i` is 1 if the label is known and 0 otherwise, and :math:`G_i` is the
-    probability of not being censored before the label is known. If :math:`L_i` are the
-    influence values at these weights, the derivative of the functional in
-    :math:`\log G_i` is :math:`-q_i L_i`. If only some rows need a label, G is estimated
-    from these rows, and the other rows keep their weights.
+    The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`. Here
+    :math:`p_i` is the weight of row i, :math:`k_i` is 1 if the label is known and 0
+    otherwise, and :math:`G_i` is the probability of not being censored before the label
+    is known. If :math:`L_i` are the influence values at these weights, the derivative
+    of the functional in :math:`\log G_i` is :math:`-q_i L_i`. If only some rows need a
+    label, G is estimated from these rows, and the other rows keep their weights.
     """
 
     functional: Functional
@@ -68,10 +68,10 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Number of times at which a row must be uncensored for its label to be known.
+        r"""Number of distinct times, for each row, at which censoring hides its label.
 
-        A row with time T has a known label only if it is not censored before
-        :math:`\min(T, t)`, where t is `time`. Distinct times are counted.
+        The label is hidden if the row is censored before :math:`\min(T, t)`, where T is
+        the time of the row and t is `time`.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -82,7 +82,7 @@ class EventBy(Functional):
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Return the inverse probability weights, and the estimate of censoring."""
+        """Return inverse probability weights, and the distribution of censoring."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))

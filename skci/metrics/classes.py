@@ -117,14 +117,13 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ClassAverage(Functional):
-    """Average of a metric over classes, where each class is positive in turn.
+    """Average of a metric over classes, in which each class is positive in turn.
 
     "macro" is the mean over classes. "weighted" is the mean weighted by the number of
-    true rows in each class; these weights are treated as estimates. "micro" is the
-    metric of the sum of the confusion matrices of all classes. If the metric is
-    undefined in a class, the class has the value `undefined_as`, or is left out if
-    `undefined_as` is NaN. `undefined` is a mask of classes that are undefined at all
-    weights.
+    true rows in each class; these weights are treated as estimates. "micro" is computed
+    from the sum of all confusion matrices. If the metric is undefined in a class, the
+    class has the value `undefined_as`, or is left out if `undefined_as` is NaN.
+    `undefined` is a mask of classes that are undefined at all weights.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -243,7 +242,7 @@ class WeightedMean(Composite):
     compared_by: ClassVar[str] = "components"
 
     sizes: Any
-    """Values whose means are the weights, dense or sparse, (m, components).
+    """Matrix of shape (m, components), dense or sparse, with the weights as means.
 
     The shape is (m, 1) if all weights are equal.
     """
@@ -288,10 +287,10 @@ class WeightedMean(Composite):
 
 
 class MicroAverage(Component):
-    """Micro average: a functional of all entries of a matrix of labels or scores.
+    """Micro average: a functional that treats each entry of a matrix as a row.
 
-    `cells` is the matrix of outcomes, of shape (rows, columns), such as one column for
-    each class.
+    `cells` is the matrix, of shape (rows, columns). For example, it contains outcomes,
+    with one column for each class.
     """
 
     def table(self, p: Array) -> Array:
@@ -323,19 +322,19 @@ class Hits(CellFunctional):
 class _Agreement(Functional):
     """Agreement of true and predicted labels, such as Cohen's kappa.
 
-    The measure is a smooth function of the mean agreement over rows and the marginal
-    distributions of true and predicted labels. The agreement in a row depends on its
-    true and its predicted label.
+    The agreement or disagreement in a row is a weight that depends on its true and its
+    predicted label. The measure is a smooth function of the mean weight over rows and
+    the marginal distributions of true and predicted labels.
     """
 
     weights: Array
-    """Weight of each true label (rows) and predicted label (columns), (C, C)."""
+    """Weight of each pair of a true label (rows) and a predicted label (columns)."""
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
         """Return the measure, and its derivatives in its three arguments.
 
-        The arguments are the mean agreement, of shape (...), and the marginal
+        The arguments are the mean weight, of shape (...), and the marginal
         distributions of true and predicted labels, both of shape (..., C).
         """
 
@@ -361,7 +360,7 @@ class _Agreement(Functional):
 class Correlation(_Agreement):
     """Matthews' correlation coefficient.
 
-    The agreement in a row is 1 if the true and the predicted label are equal, else 0.
+    The weight of a row is 1 if its true and its predicted label are equal, else 0.
     """
 
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
@@ -401,8 +400,8 @@ def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
 
     Equal labels have disagreement 0. For different labels, the disagreement is 1, the
     distance of the labels ("linear") or the squared distance ("quadratic"). The
-    distance is the difference of the ranks of both labels among the labels that occur.
-    Their codes are `present`.
+    distance is the difference of their ranks among the labels that occur in the data.
+    `present` contains the codes of these labels.
     """
     position = np.zeros(labels)
     position[present] = np.arange(len(present))

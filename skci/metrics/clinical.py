@@ -86,9 +86,9 @@ class CalibrationCoefficient(Functional):
     """
 
     logits: Array
-    """Logits of the predictions of the rows, (m,)."""
+    """Logit of the predicted probability of each row."""
     positive: Array
-    """Mask of the positive rows, (m,)."""
+    """Mask of the positive rows."""
     fits_slope: bool
 
     @cached_property
@@ -180,11 +180,11 @@ class SquaredCalibrationError(Functional):
     """
 
     residuals: Array
-    """Label minus prediction of the rows, (m,)."""
+    """Label minus predicted probability of each row."""
     bins: Array
-    """Bin index of each row, starting at 0, (m,)."""
+    """Bin index of each row, starting at 0."""
     repeats: Array
-    """Number of times that each row occurs, (m,)."""
+    """Number of times that each row occurs."""
 
     def __call__(self, p: Array) -> Evaluation:
         value, weights, means, factors, squares = self._parts(p)
@@ -277,7 +277,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
 
 
 class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
-    """Metric of the decision to treat rows with at least a threshold probability.
+    """Metric of the decision to treat rows whose probability is at least a threshold.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ _OF_BOUNDED_MEANS: dict[str, Any] = {
 
 
 class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
-    r"""Net benefit of treating rows with at least a threshold probability.
+    r"""Net benefit of treating the rows whose probability is at least a threshold.
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
 

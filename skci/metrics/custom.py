@@ -247,7 +247,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
     _counted: ClassVar[Any]
     """Object that identifies the features of an item, for caching."""
     _features: ClassVar[Any]
-    """Features of items from truths, answers and weights, (n, k)."""
+    """Function of truths, answers and weights that returns features of shape (n, k)."""
 
 
 class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):

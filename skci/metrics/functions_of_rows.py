@@ -55,7 +55,7 @@ class FunctionalOfRows(Linearised):
     truth: Array
     answer: Array
     weights: Array
-    """Total weight of the rows of each unit; the sum is the number of rows."""
+    """Total weight of the rows in each unit, with the number of rows as sum."""
     frequencies: Array
     """Number of rows of each unit."""
     kinds: Array | None

@@ -284,7 +284,7 @@ class SelectionRateCI(
 
     The proportion of rows predicted positive, regardless of their true label. The
     estimate equals ``selection_rate`` of fairlearn. Neither a lower nor a higher value
-    is better: findings state which value is lower.
+    is better, so reports only state which value is lower.
 
     Examples
     --------

@@ -414,7 +414,7 @@ class MetricSet:
         return JointReport(self.estimate(sample, horizon=horizon), references)
 
     def _first(self, sample: Any) -> Sample:
-        """Return a sample, which contains the data of all rows."""
+        """Return a sample with all rows, as metrics may have different samples."""
         first: Sample = sample
         return first
 
@@ -638,9 +638,9 @@ class Points(NamedTuple):
 
     names: Sequence[str]
     levels: Array
-    """Index of the score level of each row, shape (n,)."""
+    """Index of the score level of each row."""
     is_positive: Array
-    """Masks of the score levels predicted positive, (levels, thresholds).
+    """Masks of the score levels predicted positive, of shape (levels, thresholds).
     """
 
 

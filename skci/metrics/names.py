@@ -332,7 +332,7 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Replace synonyms by the listed names on both sides of "@" or "_at_"."""
+    """Replace synonyms on both sides of "@" or "_at_" by the listed names."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 

@@ -79,7 +79,7 @@ class PartlyVerified(EqualByParts, Functional):
         return indicators.astype(float)
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the weights q of outcomes, and two numbers for each stratum.
+        """Return the weight of each outcome in all rows, and two numbers by stratum.
 
         The first number is the weight of all rows divided by the weight of the verified
         rows. The second number is the weight of the verified rows.
@@ -112,7 +112,7 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Return parameters that are estimated if labelling depends on the predictions.
+    """Return parameters for all rows if labelling depends only on the predictions.
 
     Labelled rows represent all rows with the same predictions.
     """
@@ -138,7 +138,7 @@ def bind_verified(
 def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> None:
     """Check that labelled rows exist for each combination of predictions.
 
-    A warning is raised if few rows are labelled among rows that make up a large share.
+    A warning is raised if many rows belong to combinations with few labelled rows.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes, labelled = (
@@ -173,7 +173,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Return a parameter of all rows: labelled rows represent their stratum."""
+    """Return a parameter for all rows, estimated from labelled rows by stratum."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -332,10 +332,10 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Describe the range of labelled shares over groups, if it is significant.
+    """Return a text with the range of labelled shares over groups, if significant.
 
-    The text is empty if a chi-squared test attributes the range to chance. The test
-    uses only groups with enough expected rows.
+    The text is empty if the groups do not differ significantly in a chi-squared test.
+    Groups with few expected rows are not tested.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
@@ -453,7 +453,7 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Return the parameters, and the contrasts that combine them to estimates.
+    """Return the parameters, and the contrasts that combine them into estimates.
 
     Each contrast combines the metric on labelled rows with metrics in which a proxy
     replaces the truth, on labelled rows and on all rows. `automatic` are the interval

@@ -38,7 +38,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     _symmetric = True
     _serves_bins = True
     _loss_name: ClassVar[str]
-    """Name of the loss. Metrics with equal loss share its moments."""
+    """Name of the loss. Metrics with equal names share the moments of the loss."""
 
     _serves_moments = True
 
@@ -193,7 +193,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
 
 
 class _BrierCI(_ProbabilityMetricCI):
-    """Metric that is a function of squared errors of probabilities.
+    """Metric that is a function of the squared errors of predicted probabilities.
 
     Parameters
     ----------
@@ -420,8 +420,8 @@ def _indicators(vocabulary: Vocabulary) -> list[Variable]:
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
     """Return D2: 1 minus the ratio of a loss to the loss of a constant prediction.
 
-    The constant prediction is the class proportions `shares`. `losses` contains its
-    loss in a row of each class.
+    The constant prediction is the class proportions `shares`. `losses` contains, for
+    each class, the loss of this prediction in a row of the class.
     """
     gains = zip(losses[1:] - losses[0], shares, strict=True)
     constant_loss = losses[0] + sum(gain * share for gain, share in gains)

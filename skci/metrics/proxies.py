@@ -199,10 +199,11 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Covariance of the K proxy metrics that is not observed in labelled rows, (K, K).
+    """Return the covariance of proxy metrics that labelled rows do not show.
 
-    It is the covariance expected from the labelling probabilities minus the observed
-    covariance, with negative eigenvalues set to 0.
+    The result has shape (K, K) for K proxies. It is the covariance expected from the
+    labelling probabilities minus the observed covariance, with negative eigenvalues set
+    to 0.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -222,13 +223,14 @@ def _unseen(
 def _unseen_errors(
     chosen: RowEstimates, change_covariance: Array, all_covariance: Array
 ) -> Array:
-    r"""Variance of the proxy metrics due to errors in unlabelled rows only, (K, K).
+    r"""Return the variance of proxy metrics due to errors in unlabelled rows only.
 
-    `chosen` contains the metric of the truth on labelled rows and, for each proxy, the
-    metric of the proxy on labelled rows and on all rows. Score intervals of label
-    metrics allow for unseen outcomes, whose proportion may be up to
-    :math:`z^2 / (n + z^2)`. Let L be the influence values of the metric of a proxy. The
-    variance is
+    The result has shape (K, K) for K proxies. The n labelled rows may lack outcomes
+    that occur in unlabelled rows. `chosen` contains the metric of the truth on labelled
+    rows and, for each proxy, the metric of the proxy on labelled rows and on all rows.
+    Score intervals of label metrics allow for unseen outcomes, whose proportion may be
+    up to :math:`z^2 / (n + z^2)`. If L are the influence values of the metric of a
+    proxy, the variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .

@@ -41,7 +41,7 @@ class Rankings:
     """
 
     query: Array
-    """Query index of each block, ascending from 0, (blocks,)."""
+    """Query index of each block, ascending from 0."""
     size: Array
     """Number of documents in each block."""
     before: Array
@@ -49,11 +49,11 @@ class Rankings:
     gains: Array
     """Sum of the gains in each block, such as the number of relevant documents."""
     gains_before: Array
-    """Sum of the gains of the documents of the query above each block."""
+    """Sum of gains above each block, in the same query."""
     totals: Array
-    """Sum of the gains of each query, or NaN instead of 0, (queries,)."""
+    """Sum of the gains of each query, or NaN instead of 0."""
     sizes: Array
-    """Number of documents of each query, (queries,)."""
+    """Number of documents of each query."""
 
     @classmethod
     def of(
@@ -699,7 +699,7 @@ class LabelRankingAveragePrecisionCI(
 class LabelRankingLossCI(
     _LabelRankingCI, measure="label_ranking_loss", greater_is_better=False
 ):
-    r"""Label ranking loss: mean proportion of pairs of labels in the wrong order.
+    r"""Label ranking loss: mean proportion of label pairs in the wrong order.
 
     .. math:: \frac 1n \sum_i
         P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)

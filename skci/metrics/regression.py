@@ -199,7 +199,7 @@ def absolute_percentage_error(y: Array, values: Array) -> Array:
 
 
 def squared_log_error(y: Array, values: Array) -> Array:
-    """Return the squared error of log(1 + y) of each row."""
+    """Return the squared error of each row on the scale of log(1 + y)."""
     return (np.log1p(y) - np.log1p(values)) ** 2
 
 
@@ -233,7 +233,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
 
     reads = "numbers"
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
-    """Columns, or products of columns, whose means determine the metric."""
+    """Names of variables, or of products of variables, that are averaged."""
     _loss = cast("Callable[..., Array]", None)
     """Function that returns the loss of each row from truth, prediction and options."""
     _loss_options: ClassVar[tuple[str, ...]] = ()
@@ -291,7 +291,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._measure
 
     def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
-        """Return the functional of each target, after a check for too large numbers."""
+        """Return the functional of each target, after a check for numbers too large."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -766,8 +766,7 @@ _ROUNDING_OF_DEVIANCE = 1e-13  # relative rounding error of a deviance
 def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
     """Return the Tweedie deviance of each row.
 
-    This distribution has a variance proportional to a power of the mean, with exponent
-    `power`.
+    A Tweedie distribution has a variance proportional to the mean raised to `power`.
     """
     if power == 0:
         return (y - values) ** 2

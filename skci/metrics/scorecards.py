@@ -110,7 +110,7 @@ class CumulativeGain(OrderOfScores):
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits of the share of rows above the threshold in the population."""
+        """95% limits for the proportion of rows above the population's threshold."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -142,7 +142,7 @@ class CumulativeGain(OrderOfScores):
 
 
 class ScorecardMetricCI(OrderMetricCI):
-    """Metric of one column of scores for two labels."""
+    """Metric of a single column of scores for two labels."""
 
     _several = False
 
@@ -232,7 +232,7 @@ class KolmogorovSmirnovCI(
 class _AtShareCI(
     ScorecardMetricCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
 ):
-    """Metric of a fixed share of the rows, those with the largest scores.
+    """Metric of the rows with the largest scores, selected as a share of all rows.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ from skci.metrics.labels import AccuracyCI
 
 
 class ShareOfPairs(Functional):
-    """Proportion of rightly ordered pairs with one row from each of two classes."""
+    """Proportion of correctly ordered pairs with one row from each of two classes."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -83,9 +83,10 @@ class ShareOfPairs(Functional):
 
 
 def mass_below(mass: Array) -> Array:
-    """Return, for each score, the weight of lower scores plus half of equal scores.
+    """Return the weight of lower scores plus half the weight of equal scores.
 
-    `mass` contains the weights in ascending order of the scores.
+    Both `mass` and the returned array have an entry for each score, in ascending order
+    of the scores.
     """
     below = np.cumsum(mass, dtype=float)
     below -= mass / 2
@@ -111,7 +112,7 @@ def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
 
 
 def mass_from(mass: Array) -> Array:
-    """Return, for each score, the total weight of equal and larger scores."""
+    """Return the total weight of equal and larger scores, for each score."""
     return np.cumsum(mass[::-1])[::-1]
 
 
@@ -153,12 +154,12 @@ class _Area(OrderOfScores):
 
 
 def masses(p: Array) -> Array:
-    """Split weights into those of negative rows and of positive rows, by score."""
+    """Split weights into negative and positive rows, of shape (2, scores)."""
     return p.reshape(-1, 2).T
 
 
 def cells_of(negative: Array, positive: Array) -> Array:
-    """Interleave values of negative and positive rows, so that each score has two."""
+    """Interleave the values of negative and positive rows by score."""
     return np.stack([negative, positive], axis=1).ravel()
 
 
@@ -221,7 +222,7 @@ class RocAuc(_Area):
 
 
 class AveragePrecision(_Area):
-    """Average precision: mean over positive rows of the precision at their score."""
+    """Average precision: mean of the precision at the scores of positive rows."""
 
     compared_by: ClassVar[str] = "ranks"
 
@@ -729,7 +730,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
 
 class AveragePrecisionCI(_AreaCI):
-    r"""Average precision: the mean over the positive rows of the precision at each row.
+    r"""Average precision: the mean of the precision at the scores of positive rows.
 
     .. math:: E_S P(y = 1 \mid s \ge S), \quad S \text{ the score of a positive row}
 

@@ -47,9 +47,9 @@ class FollowUp:
     """Follow-up of rows until an event or until censoring."""
 
     event: Array
-    """Mask of the rows whose event is observed, (m,)."""
+    """Mask of the rows whose event is observed."""
     time: Array
-    """Time of the event or of censoring, (m,)."""
+    """Time of the event or of censoring in each row."""
 
     @cached_property
     def times(self) -> Array:
@@ -58,7 +58,7 @@ class FollowUp:
 
     @cached_property
     def position(self) -> Array:
-        """Index in `times` of the time of each row."""
+        """Index of each row's time in the array `times`."""
         return np.searchsorted(self.times, self.time)
 
     @cached_property
@@ -86,9 +86,9 @@ class Censoring:
 
     follow_up: FollowUp
     censored: Array
-    """Weight of the rows censored at each time, (times,)."""
+    """Weight of the rows censored at each time."""
     later: Array
-    """Weight of the rows followed beyond each time, (times,)."""
+    """Weight of the rows followed beyond each time."""
 
     @cached_property
     def survival(self) -> Array:
@@ -301,10 +301,10 @@ class SurvivalBrier(Functional):
 
     follow_up: FollowUp
     survival: Array
-    """Predicted probabilities of survival, (m, times)."""
+    """Predicted probabilities of survival, of shape (m, times)."""
     times: Array
     factors: Array
-    """Weights of the scores at the times, (times,)."""
+    """Weight of the score at each time."""
 
     def __call__(self, p: Array) -> Evaluation:
         censoring = self.follow_up.censoring(p)
