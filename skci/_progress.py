@@ -31,7 +31,7 @@ def is_watched() -> bool:
 
 
 def show_line(text: str) -> None:
-    """Overwrite the progress line with a text, if a terminal or a notebook shows it."""
+    """Overwrite the progress line, if standard error is a terminal or a notebook."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)

@@ -50,7 +50,10 @@ def _controller() -> Any:
 
 
 def _unlock() -> None:
-    """Release the lock of `few_threads` in a forked process, which lacks its owner."""
+    """Release the lock of `few_threads` in a forked process.
+
+    The thread that holds the lock does not exist in the forked process.
+    """
     if _limited.locked():
         _limited.release()
 

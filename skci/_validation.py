@@ -149,7 +149,10 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Return whether higher values are better, for each metric; True by default."""
+    """Return, for each metric, whether higher values are better.
+
+    The default is True.
+    """
     checked, requirement = dict.fromkeys(metrics, True), "True, False"
     values = by_metric(directions, checked, parameter, requirement)
     for name, value in values.items():
@@ -571,7 +574,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
-    """Shorten a list of names to `maximum` entries, the last one like "3 others"."""
+    """Shorten a list of names to `maximum` entries, with an end such as "3 others"."""
     if maximum is None or len(names) <= maximum:
         return [*names]
     return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]

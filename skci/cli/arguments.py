@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Store(argparse.Action):
-    """Store the value of an option; a repeated option extends its list or mapping."""
+    """Action that stores an option; a repeated option extends its list or mapping."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
@@ -139,7 +139,7 @@ def pair(text: str) -> tuple[str, ...]:
 
 
 def truth(text: str) -> str | list[str]:
-    """Parse the name of the column of the truth, or the names of event and time."""
+    """Parse the column name of the truth, or the names of columns of event and time."""
     parsed = names(text)
     return parsed if len(parsed) > 1 else parsed[0]
 
@@ -174,7 +174,7 @@ def by_name(
 def one_or_by_name(
     read: Callable[[str], Any], requirement: str
 ) -> Callable[[str], Any]:
-    """Return a parser of one value, or of values by name, as in "f1=.05,*=.1".
+    """Return a parser for one value, or for values by name, as in "f1=.05,*=.1".
 
     `read` parses a single value.
     """
@@ -347,7 +347,8 @@ def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
 def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
     """Add a command-line argument for a parameter of a function.
 
-    `mark` is the suffix of the name, which is explained at `Groups`.
+    The `mark` "!" makes the option required. The marks "+", "*" and "?" make a
+    positional argument with this number of values.
     """
     kind, text = described(function, name)
     default = signature(function).parameters[name].default

@@ -61,8 +61,8 @@ class Output(NamedTuple):
     def _tables(self, *, bold: bool = True) -> list[Grid]:
         """Return the tables of all reports.
 
-        If `bold`, the models that may be the best are bold in tables with a column per
-        metric.
+        If `bold` is true, the models that may be the best are printed in bold. This
+        applies to tables with one column per metric.
         """
         return [
             report._wide_grid(bold)

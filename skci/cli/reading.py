@@ -33,7 +33,7 @@ _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
-    """Return the parameters of the accumulator that are set on the command line."""
+    """Return the options of the accumulator that are set on the command line."""
     options = options_for(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
     for name in {"labels", "pos_label", "abstain"} & options.keys():
@@ -75,7 +75,7 @@ def sequential_rows(
 
 
 def _split(read: Iterable[Any], step: int, column: str) -> Iterator[Any]:
-    """Yield the rows of batches, split at each multiple of `step` rows."""
+    """Split batches so that a batch ends at each multiple of `step` rows."""
     n_before = 0
     for _, _, batch in read:
         size = len(batch[column])
@@ -136,7 +136,7 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
 
 
 def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return columns with the rows of all batches."""
+    """Return the columns, as lists of the values in all batches."""
     columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
     for _, _, batch in read:
         for column, collected in columns.items():
@@ -201,7 +201,7 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
 
 
 def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
-    """Return the names of the columns in options.
+    """Return the column names that the values of options contain.
 
     `only` restricts the result to the options with these names.
     """
@@ -235,7 +235,7 @@ def batches(
     batch_rows: int | None = None,
     growing: bool = False,
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield batches of rows: path, number of earlier rows, and columns.
+    """Yield tuples of a path, the number of earlier rows, and a batch of rows.
 
     Parameters
     ----------

@@ -125,14 +125,14 @@ def _arrow_batches(
 def batches_of_rows(
     rows: Iterator[Sequence[Any]], columns: Sequence[str], batch_rows: int | None = None
 ) -> Iterator[dict[str, Array]]:
-    """Yield batches of rows as a mapping of `columns` to arrays."""
+    """Yield batches of rows, each as a dict from column names to arrays."""
     while batch := [*islice(rows, batch_rows or _BATCH_ROWS)]:
         values = map(_column, zip(*batch, strict=True))
         yield dict(zip(columns, values, strict=True))
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """Return an array of numbers, or an object array for other values."""
+    """Convert values to an array, of dtype object unless all values are numbers."""
     is_numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values, dtype=None if is_numeric else object)
 

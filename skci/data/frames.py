@@ -45,7 +45,7 @@ _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Columns of a data frame, selected by the parameters of a report.
+    """Data frame, with the names of the columns that a report reads.
 
     Parameters
     ----------
@@ -98,10 +98,11 @@ class Frame:
     ) -> dict[str, Any]:
         """Read the columns of each parameter from the data.
 
-        `kinds` are the kinds of predictions that metrics read. For metrics of labels
-        only, the result contains the distinct rows, and their frequencies as "counts".
-        Scores are counted in the same way if the data are not in memory. The columns of
-        parameters in `missing` may have missing values.
+        `kinds` are the kinds of predictions that metrics read, such as "labels". If
+        metrics read only labels, identical rows are returned once, with their
+        frequencies as "counts". If metrics also read scores, identical rows are counted
+        only if the data are not in memory. The columns of parameters in `missing` may
+        have missing values.
         """
         if isinstance(self._frame, Mapping):
             if set(kinds) == {"labels"}:
@@ -126,7 +127,7 @@ class Frame:
         return columns
 
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
-        """Return a table of the columns, and whether equal rows were counted."""
+        """Return a table of the needed columns, and whether equal rows are counted."""
         nw, frame, names = self._nw, self._frame, list(self._parameters)
         counted, limited = "numbers" not in kinds, set(kinds) == {"labels"}
         if isinstance(frame, nw.LazyFrame):
@@ -271,10 +272,10 @@ def check_constant(
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Return the column names passed as a parameter.
+    """Return the checked column names that are passed as a parameter.
 
-    Parameters with several models, such as "y_pred", return a mapping of models to
-    names.
+    If a parameter accepts columns of several models, as "y_pred" does, the result is a
+    dict from model names to column names.
     """
     is_named = parameter in _BY_NAME
     if value is None or (isinstance(value, str) and not is_named):

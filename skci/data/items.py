@@ -43,18 +43,18 @@ MISSING = ["error", "drop", "pairwise"]
 
 
 def sizes_of(scorer: str) -> str:
-    """Name of the column with the sizes of the grades of a scorer."""
+    """Name of the column with the number of units, such as tokens, of each grade."""
     return f"{_SIZES}{scorer}"
 
 
 def are_of_answers(grades: Array) -> bool:
-    """Whether all grades, except missing grades, are 0, 0.5 or 1."""
+    """Whether all grades that are not missing are 0, 0.5 or 1."""
     missing = grades != grades
     return bool((np.isin(grades, _GRADES_OF_ANSWERS) | missing).all())
 
 
 class AggregatedGrades(dict[str, Array]):
-    """Columns of grades, where some scorers use an aggregate other than the mean.
+    """Table of grades by scorer, with aggregates such as a ratio of sums.
 
     Parameters
     ----------
@@ -123,12 +123,12 @@ class GradedSamples:
     def of_arrays(
         cls, grades: Any, several: bool, rows: RowOptions, item: Any = None
     ) -> GradedSamples:
-        """Read arrays of shape (n_items,), by model and scorer.
+        """Read grades from arrays, with one array for each model and scorer.
 
-        If `several` is true, arrays may have several samples per item, with the shape
-        (n_items, n_samples). Rows of data frames are matched by item name, in the order
-        of the first model. The item names are in the column `item`, or by default in a
-        named index.
+        Arrays have the shape (n_items,). If `several` is true, they may also have the
+        shape (n_items, n_samples), with several samples per item. Rows of data frames
+        are matched by item name, in the order of the first model. The item names are in
+        the column `item`, or by default in a named index.
         """
         if isinstance(grades, list | tuple) and len(shape_of(grades)) == 2:
             n_rows, n_columns = shape_of(grades)
@@ -264,7 +264,7 @@ class GradedSamples:
 
     @property
     def _columns(self) -> list[tuple[str, str]]:
-        """Model and scorer of each column of grades."""
+        """Pairs of model and scorer, one pair for each column of grades."""
         return [*product(self.models, self.scorers)]
 
     def check_range(
@@ -330,7 +330,7 @@ class GradedSamples:
     def _without_missing(
         self, has_grade: Array, missing_grades: str
     ) -> tuple[Array, str]:
-        """Return a mask of the items to keep, and a description of missing grades."""
+        """Return a mask of the items to keep, and a text about the missing grades."""
         columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
         is_lost = np.isnan(self.grades) & np.array(columns)[self.column]
         is_lost &= has_grade[self.column, self.item]  # the item has other samples
@@ -380,13 +380,16 @@ class GradedSamples:
 
     @property
     def means(self) -> Array:
-        """Mean grade of each item by column, (columns, n); NaN without grades."""
+        """Mean grade of each item, with one row for each pair of model and scorer.
+
+        The mean is NaN if the item has no grades.
+        """
         means, n_samples, _ = self._moments
         return np.where(n_samples > 0, means, np.nan)
 
     @property
     def _moments(self) -> tuple[Array, Array, Array]:
-        """Mean, number and sum of squared deviations of the samples of each item."""
+        """Mean, count and sum of squared deviations of each item's samples."""
         is_graded = ~np.isnan(self.grades)
         column, item, grades = self.column, self.item, self.grades
         if not is_graded.all():
@@ -405,9 +408,10 @@ class GradedSamples:
 def _items_of(
     values: Any, by_scorer: dict[str, Any], item: Any, name: str
 ) -> Array | None:
-    """Return the item names of the rows of an array or a data frame.
+    """Return the item name of each row of an array or a data frame.
 
-    The names are in the column `item` or in a named index.
+    The names are in the column `item` or, by default, in a named index. The result is
+    None if the index has no name.
     """
     if item is None:
         index: Any = getattr(values, "index", None)
@@ -428,13 +432,13 @@ def _items_of(
 
 
 def parameter_name(model: str, scorer: str = UNNAMED) -> str:
-    """Name in messages of the grades of a model by a scorer."""
+    """Name by which messages refer to the grades of a model by one scorer."""
     model_key = "" if model == _GRADES else f"[{model!r}]"
     return _GRADES + model_key + ("" if scorer == UNNAMED else f"[{scorer!r}]")
 
 
 def _title(model: str, scorer: str) -> str:
-    """Name in messages of a model and, if there are several scorers, the scorer."""
+    """Name of a model for messages, followed by the scorer if it has a name."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 

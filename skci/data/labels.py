@@ -58,8 +58,8 @@ def distinct_labels(
 ) -> tuple[list[Any], Array]:
     """Return the distinct labels of a column, and the label index of each row.
 
-    `hint` is added to the error for continuous numbers. `kept` contains the positions
-    in `column` of the rows that have a label.
+    `hint` is added to the error that continuous numbers raise. `kept` is a mask of the
+    rows of the data that `column` contains.
     """
     try:
         distinct, positions = factorise(column)
@@ -96,7 +96,11 @@ def distinct_labels(
 
 
 def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
-    """Sort the labels of several columns; the last set is the option `labels`."""
+    """Return the sorted union of sets of labels.
+
+    `names` are the names of the columns that contain the labels. An additional last set
+    contains the labels of the option `labels`.
+    """
     types = [
         {"str" if isinstance(x, str) else "number" for x in xs} for xs in label_sets
     ]
@@ -113,7 +117,11 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
 def encode(
     labels: Iterable[Any], positions: Array, vocabulary: Vocabulary, abstain: Any
 ) -> Array:
-    """Return the code of the label in each row; the last code means no answer."""
+    """Return the code of the label in each row.
+
+    `positions` contains the index in `labels` of the label of each row. The label
+    `abstain`, which represents no answer, has the last code.
+    """
     code = {label: k for k, label in enumerate(vocabulary.labels) if label is not None}
     if abstain is not None:
         code[abstain] = len(vocabulary.labels)
@@ -126,9 +134,9 @@ def guess_two_labels(
 ) -> tuple[Any, Any] | None:
     """Guess the negative and the positive label from the first rows of columns.
 
-    The guess is made only for columns with a plain dtype, such as integers. Otherwise,
+    A guess is made only for columns with a plain dtype, such as integers. Otherwise,
     the result is None. The negative label is None if only the positive label was found.
-    Later entries may be other labels.
+    Rows after the first rows may have other labels.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -275,7 +283,7 @@ def check_one_target(vocabulary: Vocabulary, name: str) -> None:
 
 
 def check_indicators(values: Any, name: str) -> Array:
-    """Check indicators (0 or 1) of multilabel targets, and convert them to booleans."""
+    """Check that multilabel targets are 0 or 1, and convert them to booleans."""
     dense = values.toarray() if hasattr(values, "toarray") else values
     check_no_tags(values, name)
     matrix = as_array(dense, name, "an array with a column for each target")
@@ -320,11 +328,12 @@ def check_confusion_matrix(matrix: Any) -> Array:
 def count_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> tuple[Array, Array] | None:
-    """Count the combinations of two labels over columns of n rows.
+    """Count the rows with each combination of two labels in several columns.
 
-    Returns the distinct combinations in lexicographic order, as a bool array (m,
-    columns) in which True is positive, and their counts (m,). Returns None if an entry
-    is neither of the two labels. `negative` is None if only one label is known.
+    Returns the distinct combinations in lexicographic order, and the count of each
+    combination. The combinations are a bool array of shape (m, columns), in which True
+    is the positive label. Returns None if an entry is neither of the two labels.
+    `negative` is None if only the positive label is known.
     """
     n, n_columns = len(columns[0]), len(columns)
     dense = n_columns <= _DENSE_COLUMNS
@@ -358,9 +367,10 @@ def count_two_labels(
 def encode_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> Array | None:
-    """Encode columns of two labels as a bool array (n, columns).
+    """Encode columns of two labels as a bool array of shape (n, columns).
 
-    True is the positive label. Returns None if an entry is neither of the two labels.
+    True represents the positive label. Returns None if an entry is neither of the two
+    labels.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
     return codes.T if _encode(columns, positive, negative, codes) else None
@@ -369,7 +379,7 @@ def encode_two_labels(
 def _encode(
     columns: Sequence[Array], positive: Any, negative: Any, codes: Array
 ) -> bool:
-    """Write masks of the positive label into `codes`.
+    """Write a mask of the positive label in each column into `codes`.
 
     Returns whether all other entries are the negative label.
     """
@@ -406,7 +416,10 @@ def _all_outcomes(n_columns: int) -> Array:
 
 
 def _tabulate(block: Array) -> Any:
-    """Count the rows with each combination of booleans, in lexicographic order."""
+    """Count the rows with each combination of booleans.
+
+    The counts are in the lexicographic order of the combinations.
+    """
     size = 1 << len(block)
     if size == 4:
         both = np.count_nonzero(block[0] & block[1])
@@ -420,7 +433,7 @@ def _tabulate(block: Array) -> Any:
 
 
 def _as_numbers(block: Array) -> Array:
-    """Combine up to 16 bool columns into one integer per row, as binary digits."""
+    """Combine up to 16 bool columns into one integer per row, with a bit per column."""
     numbers = block[0].astype(np.uint8 if len(block) <= 8 else np.uint16)
     for column in block[1:]:
         np.add(numbers, numbers, out=numbers)
@@ -439,7 +452,7 @@ def _pack(block: Array, n_words: int) -> Array:
 
 
 def _count_words(words: Array) -> tuple[Array, Array]:
-    """Return the distinct rows of packed integers in order, and their counts."""
+    """Return the sorted distinct rows of an integer matrix, with their counts."""
     if words.shape[1] == 1:
         words.sort(axis=0)
     else:

@@ -39,7 +39,7 @@ _NOTHING = 2.0**-100  # share of the weight for rows of negligible weight
 
 
 class Variable(NamedTuple):
-    """Name of a number that each row has, such as the loss of a model."""
+    """Identifier of a numeric variable, such as the loss of a model in each row."""
 
     name: str
     model: str = ""
@@ -51,7 +51,11 @@ Monomial = tuple[Variable, ...]
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Return the distinct variables in monomials, then the distinct monomials."""
+    """Return the variables that occur in monomials, then the monomials.
+
+    A monomial is a variable or the product of two variables. The result contains each
+    variable and each monomial once.
+    """
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
     return tuple(dict.fromkeys(single + ordered))
@@ -59,10 +63,11 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Powers and products of variables, whose means determine metrics.
+    """Numeric columns whose means determine a metric, such as a correlation.
 
-    Each column is a variable minus its origin, or a product of two such variables. In a
-    sample of moments, rows are replaced, so that only sums of products match the data.
+    Each column is a variable minus a constant, called its origin, or the product of two
+    such differences. In a `MomentSample`, a few artificial rows replace the rows of the
+    data. Means of the columns and means of products of columns are unchanged.
     """
 
     monomials: tuple[Monomial, ...]
@@ -78,12 +83,12 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Compute monomials of the variables of each row.
+        """Compute the columns of monomials from the variables of each row.
 
-        If `weights` are passed, variables are centred at their weighted means. A
-        variable that varies by less than its rounding error is treated as constant. The
-        rounding error is relative to `sizes` or, by default, to the largest absolute
-        value.
+        A monomial is a variable or the product of two variables. If `weights` are
+        passed, variables are centred at their weighted means. A variable that varies by
+        less than its rounding error is treated as constant. The rounding error is
+        relative to `sizes` or, by default, to the largest absolute value.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -102,7 +107,7 @@ class Means:
         return cls(columns_to_keep, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
-        """Return the column of a monomial."""
+        """Return the column with the values of a monomial."""
         return self.values[:, self.monomials.index(tuple(sorted(monomial)))]
 
     def function(
@@ -113,7 +118,8 @@ class Means:
     ) -> FunctionOfMeans:
         """Return a metric as a function of the means of monomials.
 
-        The `centred` variables are passed to the function without their origins.
+        The function receives the means of `centred` variables minus their origins, and
+        the means of all other variables unchanged.
         """
         origins, units, features = [], [], []
         for monomial in monomials:
@@ -142,11 +148,12 @@ class Means:
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Concatenate the columns of this and another sample.
+        """Concatenate the columns of this sample and another sample.
 
-        `share` is the weight of the other sample divided by the total weight. The new
-        origins are the means over both samples. The origins of constant variables may
-        differ by rounding errors.
+        `share` is the weight of the other sample divided by the total weight. The
+        origins, which are subtracted from the variables, become the means over both
+        samples. For constant variables, the origins of the two samples may differ by
+        rounding errors.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
@@ -169,7 +176,10 @@ class Means:
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Return the columns after adding a constant, in `moves`, to each variable."""
+        """Return the columns that result from adding a constant to each variable.
+
+        `moves` contains the constants.
+        """
         columns = []
         for monomial in self.monomials:
             column = self.column(monomial) + math.prod(moves[v] for v in monomial)
@@ -186,21 +196,22 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Evaluate a function of means, from means that are shifted and scaled.
+    """Transform means to the original scale, and pass the means to a function.
 
-    A shifted and scaled mean is the mean minus an origin, divided by a unit.
+    Each of the `means` was computed after subtracting an origin and dividing by a unit.
     """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
 
 
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
-    """Replace the rows of a sample by a few rows with the same moments.
+    """Replace the rows of a sample by a few artificial rows with the same moments.
 
-    Returns columns, weights and a design. Each cluster, or the whole sample without
-    clusters, is replaced by a row at its mean and pairs of rows on either side of the
-    mean. For independent rows with unequal weights, additional rows of negligible
-    weight reproduce the sums of squared weights.
+    Returns the columns, the weights and the design of the artificial rows. Each
+    cluster, or the whole sample without clusters, is replaced by a row at its mean.
+    Pairs of rows on either side of the mean of the heaviest cluster represent the
+    variation within all clusters. For independent rows with unequal weights, additional
+    rows of negligible weight reproduce the sums of squared weights.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -244,8 +255,9 @@ def _around(
 ) -> tuple[Array, Array]:
     """Replace weighted rows by a few rows with the same mean and cross products.
 
-    One row is at the mean. Pairs of rows are on either side of the mean, along the
-    principal axes of the cross products. Returns columns and weights.
+    One of the new rows is at the mean, `centre`. The other rows are pairs on either
+    side of the mean, along the principal axes of the cross products. Returns the
+    columns and the weights of the new rows.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -264,7 +276,7 @@ def _around(
 
 
 class IndependentSums(IndependentRows):
-    """Design of independent rows that were replaced by rows with the same moments."""
+    """Design for independent rows that are represented by a few artificial rows."""
 
     pools_units: ClassVar[bool] = False
 
@@ -281,7 +293,7 @@ class IndependentSums(IndependentRows):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MomentSample(Sample):
-    """Sample that keeps moments of the rows instead of the data read by metrics."""
+    """Sample that stores moments, such as mean squares, instead of the data."""
 
     means: Means
 
@@ -317,7 +329,7 @@ class MomentSample(Sample):
     def _of_rows(
         cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
     ) -> MomentSample:
-        """Replace rows by a few rows with the same moments."""
+        """Return a sample in which few rows with the same moments replace all rows."""
         values, few, drawn = few_rows(means.values, rows, design)
         means = replace(means, values=values)
         return cls.of_models(few, drawn, means, vocabulary, *models)
@@ -332,10 +344,10 @@ class MomentSample(Sample):
         labelled: Iterable[str],
         *others: Iterable[str],
     ) -> MomentSample:
-        """Return a sample of rows with moments.
+        """Return a sample that contains the moments of models.
 
-        `labelled` are the models with predicted labels. `others` are models with
-        scores, numbers and items.
+        `labelled` are the names of the models with predicted labels. `others` are the
+        names of the models with scores, with numbers and with items.
         """
         none = np.zeros((0, len(vocabulary.targets)))
         scores, numbers, items = others

@@ -34,7 +34,7 @@ _ALL_ROWS = "y_true (NaN or None where the truth is missing)"
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of the labelled and the unlabelled rows."""
+    """Truth and predictions for data in which only some rows are labelled."""
 
     truth: Array
     """Truth, with an arbitrary label where it is missing."""
@@ -57,9 +57,11 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Codes of the labelled rows, and codes of all rows, in a subgroup.
+    """Subgroup of data in which only some rows are labelled.
 
-    Without subgroups, the codes refer to the whole sample.
+    Labelled and unlabelled rows have different codes. `labelled` are the codes of the
+    labelled rows, and `every` are the codes of all rows. Without subgroups, the whole
+    sample is one subgroup.
     """
 
     subgroup: _Subgroup
@@ -68,12 +70,12 @@ class Part:
 
     @property
     def codes(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Codes of the labelled rows, and codes of all rows."""
+        """Subgroup codes of the labelled rows, and subgroup codes of all rows."""
         return self.labelled, self.every
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Codes of labelled rows, codes of all rows, and their union if it differs."""
+        """Sets of codes: labelled rows, all rows, and the union if it is different."""
         return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
 
 
@@ -87,9 +89,10 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Return the codes of each subgroup that `parted` has split.
+    """Return the subgroups that `parted` has split into labelled and unlabelled rows.
 
-    `disjoint` is true if labelled rows are copies of rows that also occur unlabelled.
+    `disjoint` is true if each labelled row is a copy of a row that also occurs as an
+    unlabelled row.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
@@ -105,9 +108,10 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 
 
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
-    """Return the codes of each subgroup, and check that it has labelled rows.
+    """Return the subgroups, and check that each subgroup has labelled rows.
 
-    `disjoint` is true if labelled rows are copies of rows that also occur unlabelled.
+    `disjoint` is true if each labelled row is a copy of a row that also occurs as an
+    unlabelled row.
     """
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)
@@ -209,9 +213,9 @@ def _filled(
 ) -> tuple[Array, Array]:
     """Replace missing labels, and return a mask of the labelled rows.
 
-    A missing label is replaced by an arbitrary label of `y_true`. If labelling depends
-    on the prediction, or if no row is labelled, it is replaced by the label in the
-    first of `columns` instead.
+    A missing label is replaced by an arbitrary label of `y_true`. However, if labelling
+    depends on the prediction, or if no row is labelled, a missing label is replaced by
+    the label that the row has in the first of `columns`.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:

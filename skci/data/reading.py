@@ -116,7 +116,7 @@ def check_both_labels(sample: Sample) -> None:
 
 @dataclass(frozen=True)
 class RequiredData:
-    """Kinds of data that metrics read, and options for the labels."""
+    """Kinds of predictions that metrics read, and requirements on the labels."""
 
     kinds: frozenset[str] = frozenset({"labels"})
     """Subset of "labels", "scores", "numbers" and "items"."""
@@ -149,10 +149,11 @@ class RequiredData:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Checked truth of a report, with which the predictions of models are read.
+    """Reader of the predictions of models, with the checked truth.
 
-    The truth has shape (n,) or (n, targets). Units of the sample are distinct outcomes
-    if only labels are read, and rows with positive weight otherwise.
+    The truth has shape (n,) or (n, targets). If metrics read only labels, identical
+    rows are merged into units of the sample. Otherwise, each row with positive weight
+    is a unit.
     """
 
     wanted: RequiredData
@@ -214,7 +215,10 @@ class Reader:
         return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
-        """Return a copy that accepts more labels, which need not occur in the data."""
+        """Return a reader that accepts additional labels.
+
+        The additional labels need not occur in the data.
+        """
         wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
         if pos_label is not None:
             wanted = replace(wanted, pos_label=pos_label)
@@ -248,8 +252,8 @@ class Reader:
     ) -> Sample:
         """Read the predictions of each model, and return a sample.
 
-        If `by_rows` is true, the units of the sample are rows. Otherwise, the units may
-        be distinct outcomes.
+        If `by_rows` is true, each row is a unit of the sample. Otherwise, identical
+        rows may be merged into a unit.
         """
         y_pred, y_score = y_pred or {}, y_score or {}
         if len(y_score) > 1:
@@ -299,10 +303,11 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Join score columns that are named after all labels or targets, as one model.
+        """Combine score columns that are named after the labels, as one model.
 
-        Columns named after two labels could also be two models. Two columns are joined
-        only if their rows are probabilities that add up to 1.
+        Columns may also be named after the targets of multilabel data. Columns named
+        after two labels could also be two models. Two columns are combined only if each
+        row contains probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
@@ -535,7 +540,7 @@ class Reader:
     ) -> dict[str, Any]:
         """Read numeric predictions, or scores for documents with a relevance.
 
-        Predictions have the shape of the truth. For survival, predictions are
+        Predictions have the same shape as the truth. For survival data, predictions are
         probabilities with any number of columns, and scores are a single column of
         risks.
         """

@@ -40,9 +40,9 @@ _Key = tuple[str, str | None]
 
 
 def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
-    """Flatten columns by parameter to a mapping with keys (parameter, model name).
+    """Convert columns by parameter to a dict with keys (parameter, model name).
 
-    Unused parameters are left out.
+    Parameters without columns are left out.
     """
     by_key: dict[_Key, Any] = {}
     for parameter, values in columns.items():
@@ -55,7 +55,7 @@ def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
 
 
 def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
-    """Group columns with keys (parameter, model name) by parameter."""
+    """Convert a dict with keys (parameter, model name) to columns by parameter."""
     by_parameter: dict[str, Any] = {}
     for (parameter, name), values in columns.items():
         if name is None:
@@ -170,7 +170,7 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
 
 
 def check_separable(rows: RowOptions) -> None:
-    """Check that no row option prevents reading blocks of rows separately."""
+    """Check that the row options allow reading blocks of rows separately."""
     blocks = "Dask arrays, whose blocks are read separately"
     check_mutually_exclusive(blocks, {"design": rows.design}, "; compute them first")
 

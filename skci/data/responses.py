@@ -35,7 +35,7 @@ class Parallel(parallel.Parallel):
 
 
 class ResponseMethods(NamedTuple):
-    """Kinds of responses to compute from estimators."""
+    """Responses, such as predicted probabilities, to compute from estimators."""
 
     reads: Collection[str]
     """Kinds of data that metrics read; kinds except "scores" require predictions."""
@@ -79,7 +79,7 @@ def respond_to_each(
     n_jobs: int | None,
     verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Compute the responses for several versions of X, such as permuted features."""
+    """Compute predictions and scores for several X, such as with permuted features."""
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:
         return list(Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks))
@@ -94,7 +94,10 @@ def _respond(
 
 
 def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
-    """Return the predictions and the scores for X; None for responses not read."""
+    """Return the predictions and the scores for X.
+
+    A response that no metric reads is None.
+    """
     labels = scores = None
     if set(request.reads) != {"scores"}:
         labels = _check_rows(estimator.predict(X), "predict", X)
@@ -154,7 +157,7 @@ def scores_of(
     labels: tuple[Any, ...],
     methods: Sequence[str] = SCORE_METHODS,
 ) -> Any:
-    """Return scores of rows for one label, or for several labels as columns.
+    """Return the score of each row for a label, or a matrix with a column per label.
 
     The scores come from the first of `methods` that the estimator has. The probability
     of a label that the estimator does not know is 0; for a decision function, such a

@@ -85,7 +85,10 @@ class RowOptions:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Columns of the row options by parameter; None for options not passed."""
+        """Column of each row option, by parameter.
+
+        Options that were not passed are None.
+        """
         columns = dict(zip(_COLUMNS, attrgetter(*_COLUMNS)(self), strict=True))
         if self.design is not None:
             for key, name in self._of_design.items():
@@ -94,7 +97,10 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Names of the design's attributes with one value per row, by parameter."""
+        """Names of the attributes of the design that contain one value per row.
+
+        The keys are the names with the prefix "design.".
+        """
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
         for name in names:
@@ -119,7 +125,7 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether counts of identical rows are not sufficient for the options."""
+        """Whether the options need all rows instead of counts of identical rows."""
         counts_suffice = isinstance(self.design, Strata | Prevalence | None)
         return self.query is not None or not counts_suffice
 
@@ -339,7 +345,10 @@ class ValidatedRowOptions:
     """Whether all rows are independent, occur once and have equal weights."""
 
     def in_strata(self, names: Array, positions: Array) -> ValidatedRowOptions:
-        """Add strata, each with at least two rows and constant weight."""
+        """Add strata, and check their sizes and weights.
+
+        Each stratum must have at least two rows and a constant weight.
+        """
         stratum, weights = positions[self.kept], self.weights
         sizes = np.bincount(stratum, self.counts, len(names))
         if (sizes == 1).any():
@@ -385,7 +394,8 @@ class ValidatedRowOptions:
     ) -> Sample:
         """Return a sample from the label codes of the rows.
 
-        Units are rows if `by_rows` is true, and distinct outcomes otherwise.
+        If `by_rows` is true, each row is a unit of the sample. Otherwise, rows with
+        identical codes are merged into a unit.
         """
         rows, share_covariance = self, None
         if isinstance(self.design, Prevalence):
@@ -449,9 +459,9 @@ class ValidatedRowOptions:
     def _at_prevalence(
         self, codes: Array, vocabulary: Vocabulary
     ) -> ValidatedRowOptions:
-        """Return row options that weight two labels to a given prevalence.
+        """Return row options with weights that produce a given prevalence.
 
-        The two labels become strata.
+        The rows with each of the two labels become a stratum.
         """
         if not codes.shape[1]:
             raise ValueError(
@@ -498,7 +508,7 @@ def _may_be_missing(values: Array) -> bool:
 
 
 def _without_missing(values: Any, name: str) -> Array:
-    """Convert a column of a design to one dimension, without missing values."""
+    """Return a column of a design as a vector, and check that no value is missing."""
     column = _as_names(values, name)
     if _may_be_missing(column):
         error_prefix = f"{name} must have a value in every row"
@@ -539,9 +549,10 @@ def is_missing_named(missing: str) -> bool:
 
 
 def _name_missing(values: Array) -> Array:
-    """Replace missing subgroup names by the name of a subgroup of missing values.
+    """Replace missing subgroup names by the name "missing".
 
-    Missing values convert integer names to floats, which are converted back.
+    Integer names that were converted to floats, because other names are missing, are
+    converted back.
     """
     if values.dtype.kind not in "fO":
         return values
@@ -561,7 +572,7 @@ def _name_missing(values: Array) -> Array:
 def distinct_names(
     column: Array, parameter: str, kind: str, missing: str = "error", hint: str = ""
 ) -> tuple[Array, Array]:
-    """Return the distinct names in a column, sorted, and the name index of each row.
+    """Return the sorted distinct names in a column, and the name index of each row.
 
     With missing="group", all missing names are replaced by one name.
     """
@@ -587,7 +598,10 @@ def distinct_names(
 def names_in(
     columns: Mapping[str, Any], *parameters: str
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the distinct names of some parameters, and the name index of each row."""
+    """Return the distinct names in several columns, and the name index of each row.
+
+    Both results are dicts by parameter.
+    """
     names, codes = {}, {}
     for parameter in parameters:
         if columns[parameter] is not None:

@@ -56,7 +56,7 @@ MISSING_SUBGROUP_HINT = "; missing='group' puts rows without a name in a subgrou
 
 
 def parameter_name(model: str, parameter: str = "y_pred") -> str:
-    """Name in messages of the predictions of a model, such as "y_pred['A']"."""
+    """Name by which messages refer to a model's predictions, such as "y_pred['A']"."""
     return parameter if model in ("", DEFAULT_MODEL) else f"{parameter}[{model!r}]"
 
 
@@ -145,8 +145,9 @@ def check_present(
 ) -> None:
     """Check that no value is missing or infinite.
 
-    `positions` contains the index into `values` of each row; if passed, the error names
-    the first affected row. `hint` is added to the error for a missing value.
+    If `positions` is passed, it contains the index into `values` of each row, and the
+    error names the first affected row. `hint` is added to the error for a missing
+    value.
     """
     for k, value in enumerate(values):
         if is_missing(value):
@@ -236,9 +237,9 @@ def quantile_levels(values: Any) -> dict[float, Any]:
 def as_items(values: Any, name: str) -> Array:
     """Convert values to an array with one item per row, without changing the items.
 
-    Arrays and data frames are split by row. The entries of other sequences, such as
-    strings, lists, arrays or mappings, are stored as objects. Predicted quantiles are
-    stored as records, with a field for each level in ascending order.
+    Arrays and data frames are split by row. Other sequences are converted to an array
+    of objects, such as strings, lists or mappings. Predicted quantiles are stored as
+    records, with a field for each quantile level in ascending order.
     """
     if levels := quantile_levels(values):
         columns = {
@@ -313,10 +314,11 @@ def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
 
 
 def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
-    """Convert a list of two-column probabilities, by target, to a matrix.
+    """Convert a list of probability matrices, one per target, to a single matrix.
 
-    The matrix contains the probability of 1 for each target. Estimators such as
-    MultiOutputClassifier return such lists. Other scores are returned unchanged.
+    Each matrix in the list contains the probabilities of 0 and 1 for one target, as
+    returned by MultiOutputClassifier. The result contains the probability of 1 for each
+    target. Other scores are returned unchanged.
     """
     shape = shape_of(values)
     if len(shape) != 3 or shape[:2] != (len(targets), n):
@@ -336,9 +338,10 @@ def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
 
 
 def shape_of(values: Any) -> tuple[int, ...]:
-    """Return the shape of values; the first row of a list determines its columns.
+    """Return the shape of an array, or of a list of rows.
 
-    The result is () if there are no rows.
+    The first row of a list determines the number of columns. The result is () if there
+    are no rows.
     """
     if isinstance(values, list | tuple) and values:
         try:
@@ -373,7 +376,7 @@ def clip_to_unit(
 def check_probabilities(
     scores: Array, model: str, what: str, hint: str = "", eps: float = _SINGLE
 ) -> Array:
-    """Check that scores are probabilities, and that rows of all labels add up to 1."""
+    """Check that scores are probabilities that add up to 1 over all labels."""
     error_prefix = f"{parameter_name(model, 'y_score')} must hold probabilities"
     scores = clip_to_unit(scores, f"{error_prefix} for {what}", hint, eps)
     if scores.ndim == 2:
@@ -390,14 +393,14 @@ def check_probabilities(
 
 @dataclass(eq=False)
 class Alignment:
-    """Index and column labels of pandas objects, which must be in the same order."""
+    """Check that pandas objects have rows and columns in the same order."""
 
     _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 
     def check(
         self, name: str, values: Any, axes: Sequence[str] = ("index", "columns")
     ) -> None:
-        """Check that the labels of an object agree with the labels of earlier objects.
+        """Check that rows and columns are in the same order as in earlier objects.
 
         Column labels may differ, but the same labels must not be in another order. A
         default index (0, 1, ...) agrees with any index that is not a range, such as the
@@ -434,7 +437,7 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether one index is a default index and the other index is not a range."""
+    """Whether one index is the default 0, 1, ... and another index is not a range."""
     is_range = [hasattr(labels, "step") for labels in indexes]
     is_new = [
         may_step and (labels.start, labels.step) == (0, 1)
@@ -444,7 +447,7 @@ def _may_be_new(*indexes: Any) -> bool:
 
 
 def check_survival(y_true: Any, name: str = "y_true") -> Array:
-    """Check survival data, and return events and times, shape (n, 2)."""
+    """Check survival data, and return a matrix with columns for events and times."""
     fields = getattr(getattr(y_true, "dtype", None), "names", None)
     if fields is None:
         y_true = as_array(y_true, name, "an array of events and times")
@@ -478,7 +481,7 @@ def check_time(time: Any, name: str = "time") -> float:
 
 
 def event_by(y_true: Any, time: float) -> Array:
-    """Convert survival times to labels: whether each row had its event by a time.
+    """Convert survival times to labels: 1 for an event by a given time, 0 otherwise.
 
     The labels can be passed to metrics of labels and scores. If a row is censored
     before the time, its label is unknown, which raises an error, because leaving out

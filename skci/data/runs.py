@@ -285,7 +285,7 @@ class RunsOfModels:
 
     @classmethod
     def of(cls, runs: Mapping[str, Runs], models: Sequence[str]) -> RunsOfModels:
-        """Check that the runs of all models have the same options."""
+        """Combine the runs of several models, which must have equal options."""
         options = {
             (runs_of_model.paired, runs_of_model.degrees_of_freedom)
             for runs_of_model in runs.values()
@@ -326,14 +326,14 @@ class RunsOfModels:
 
     @property
     def n_runs(self) -> tuple[int, int]:
-        """Smallest and largest number of runs, over models with several runs."""
+        """Smallest and largest number of runs, among models with several runs."""
         models_of_runs = [model for model, s in self.models.values() if s is not None]
         sizes = [models_of_runs.count(model) for model in set(models_of_runs)]
         return min(sizes), max(sizes)
 
 
 def run_name(model: str, run: Any) -> str:
-    """Name in messages of a run of a model."""
+    """Name of a run of a model, for messages."""
     return f"{model}, run {run}"
 
 
@@ -403,7 +403,7 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Return the name of the run in each row, and the model and run of each name.
+    """Return the run name of each row, and the model and run that each name represents.
 
     `model` is None for a single model.
     """
@@ -426,7 +426,7 @@ def _length(values: Any) -> int | None:
 def _pairs_of_runs(
     model: Any, run: Any, paired: bool, unnamed: str = DEFAULT_MODEL
 ) -> tuple[list[tuple[str, str]], Array]:
-    """Return the observed pairs of model and run, and the pair index of each row."""
+    """Return the observed pairs of model and run, and the index of each row's pair."""
     names, position = distinct_names(run, "run", "run")
     if not len(position):
         raise ValueError("run must name at least two runs, got no rows")

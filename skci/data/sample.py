@@ -30,9 +30,10 @@ KINDS = ("labels", "scores", "numbers", "items")
 class Vocabulary:
     """Mapping from integer codes to labels.
 
-    The negative label of two labels comes first. A label that is not known yet is None.
-    Multilabel targets have the labels 0 and 1. If models may abstain, the code after
-    the last label represents no answer.
+    The code of a label is its position in `labels`. With two labels, the negative label
+    comes first, and a label that is not known yet is None. Multilabel targets have the
+    labels 0 and 1. If models may abstain, the code after the last label represents no
+    answer.
     """
 
     labels: tuple[Any, ...] = (0, 1)
@@ -64,7 +65,7 @@ class Vocabulary:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Smallest dtype of the codes."""
+        """Smallest integer dtype that represents all codes."""
         two = len(self.labels) == 2 and not self.abstains
         return np.dtype(bool) if two else np.min_scalar_type(len(self.labels))
 
@@ -99,11 +100,12 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a model, whose order is computed once and cached.
+    """Scores of a model, with a cached sort order.
 
-    Scores increase with the evidence for the positive class, or for each label. Their
-    shape is (n,) or (n, labels). Binned scores are replaced by the midpoint of the
-    observed scores in a unit, so that identical rows can be counted.
+    A large score is evidence for the positive class or, in an array of shape (n,
+    labels), for the label of its column. If scores are binned, rows with scores in the
+    same bin may be merged. The score of the merged rows is the midpoint of their
+    smallest and largest score.
     """
 
     values: Array
@@ -118,10 +120,10 @@ class Scores:
     def united(
         cls, parts: Sequence[Scores], edges: Array | None, unit: Array, n_units: int
     ) -> Scores:
-        """Concatenate the scores of several samples.
+        """Concatenate the scores of several samples, and merge binned scores.
 
-        `unit` is the new index of each unit of the samples. If scores have no bins,
-        units are not merged.
+        `unit` contains the index of the merged unit for each unit of the samples.
+        Scores without bins are not merged.
         """
         eps = max(part.eps for part in parts)
         if edges is None:
@@ -142,7 +144,7 @@ class Scores:
 
     @property
     def extremes(self) -> tuple[Array, Array]:
-        """Smallest and largest score of the rows of each unit."""
+        """Smallest and largest score in each unit."""
         low, high = (self.values,) * 2 if self.ranges is None else self.ranges
         return low, high
 
@@ -165,7 +167,7 @@ class Scores:
     def ranked(self) -> tuple[Array, Array]:
         """Order that sorts the rows by score or bin, and the ranks in this order.
 
-        Ranks are dense and start at 0.
+        Rows with equal scores have equal ranks. Ranks start at 0 and have no gaps.
         """
         order = np.argsort(self.levels)
         levels = self.levels[order]
@@ -174,7 +176,7 @@ class Scores:
 
     @cached_property
     def mixed(self) -> Array:
-        """Mask of the bins, in ascending order, whose rows have different scores."""
+        """Whether scores within a bin differ, for each bin in ascending order."""
         order, ranks = self.ranked
         n_levels = ranks[-1] + 1
         if self.edges is None:
@@ -185,7 +187,7 @@ class Scores:
 
 
 def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
-    """Return the smallest and the largest score of each merged unit."""
+    """Return the smallest and the largest score of each unit of merged rows."""
     ranges = np.full((2, n_units), [[np.inf], [-np.inf]])
     np.minimum.at(ranges[0], unit, low)
     np.maximum.at(ranges[1], unit, high)
@@ -194,7 +196,11 @@ def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """Subgroup code of each unit, and the names of each subgroup by column."""
+    """Division of a sample into subgroups.
+
+    `codes` contains the subgroup code of each unit. The names of a subgroup are pairs
+    of a column and a name in this column.
+    """
 
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
@@ -214,7 +220,7 @@ class Queries:
 
     @classmethod
     def of(cls, names: Array, positions: Array) -> Queries:
-        """Return the queries that have rows."""
+        """Return the queries to which rows belong."""
         observed_codes, codes = np.unique(positions, return_inverse=True)
         return cls(codes.ravel(), names[observed_codes])
 
@@ -244,10 +250,11 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Data read from m units, with the sampling design.
+    """Data that metrics read, with the weights and the sampling design.
 
-    A unit is a distinct outcome if only labels are read or scores are binned, and a row
-    otherwise. The sum of two samples contains the rows of both samples.
+    If metrics read only labels or binned scores, identical rows are merged into one of
+    m units. Otherwise, each row is a unit. The sum of two samples contains the rows of
+    both samples.
     """
 
     rows: Rows
@@ -303,18 +310,19 @@ class Sample:
         return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
-        """Return the column indices of the truth and of a model in `codes`."""
+        """Return the column indices of the truth and of a model's labels in `codes`."""
         n_targets = len(self.vocabulary.targets)
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
     def cell_map(
         self, kind: str, model: str, code: int = 1, target: int = 0
     ) -> CellMap:
-        """Return the map from labels to table cells, cached for all measures.
+        """Return the map from label codes to cells of a table of counts.
 
-        The kinds are "one-vs-rest" (the label with `code` against all other labels),
-        "correctness" (tp is right and fp is wrong), "pairs" (observed pairs of a true
-        and a predicted label) and "rejection" (tp is no answer and fp is an answer).
+        The map is cached for all measures. The kinds of tables are "one-vs-rest" (the
+        label with `code` against all other labels), "correctness" (tp is right and fp
+        is wrong), "pairs" (observed pairs of a true and a predicted label) and
+        "rejection" (tp is no answer and fp is an answer).
         """
         key = kind, model, code, target
         if key not in self._maps:
@@ -330,7 +338,7 @@ class Sample:
         return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Return the table cell of each unit, cached for all measures."""
+        """Return the cell of a table of counts to which each unit belongs."""
         if cell_map not in self._cells:
             truth, answer = cell_map.columns
             cells = cell_map(self.codes[:, truth], self.codes[:, answer])
@@ -340,7 +348,10 @@ class Sample:
         return self._cells[cell_map]
 
     def indicators(self, model: str) -> tuple[Array, Array]:
-        """Return masks of the true and the predicted targets, (m, targets)."""
+        """Return a mask of the true and a mask of the predicted targets.
+
+        Both masks have the shape (m, targets).
+        """
         n_targets = len(self.vocabulary.targets)
         answer = self.columns(model)[1]
         codes = self.codes.astype(bool)
@@ -355,7 +366,10 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """Subgroups in the report, each as a set of codes; None means all units."""
+        """Subgroup codes of each subgroup in the report.
+
+        Without subgroups, a single None represents all units.
+        """
         if self.subgroups is None:
             return [None]
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
@@ -372,7 +386,10 @@ class Sample:
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Return a mask of the units in some subgroups; None means all units."""
+        """Return a mask of the units in some subgroups.
+
+        If `subgroups` is None, the mask selects all units.
+        """
         if subgroups is None or self.subgroups is None:
             return np.ones(len(self.rows.weights), dtype=bool)
         return np.isin(self.subgroups.codes, list(subgroups))
@@ -393,10 +410,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur, with at least two labels.
+        """Codes of the labels that occur, and of at least two labels.
 
-        Labels that do not occur come from options or a confusion matrix, and do not
-        change the counts of tables.
+        Other labels come from options or a confusion matrix, and do not change the
+        counts of tables.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -412,7 +429,7 @@ class Sample:
         return self._united([self, other], vocabulary, self.score_edges)
 
     def binned(self, edges: Array) -> Sample:
-        """Return a sample of distinct outcomes with binned scores."""
+        """Return a sample with binned scores, in which identical rows are merged."""
         if not self.scores or np.array_equal(self.score_edges, edges):
             return self
         if self.score_edges is not None:
@@ -429,9 +446,9 @@ class Sample:
     def _united(
         self, samples: Sequence[Sample], vocabulary: Vocabulary, edges: Array | None
     ) -> Sample:
-        """Add samples, and merge units with equal labels, score bins and subgroup.
+        """Add samples, and merge units with equal labels, score bins and subgroups.
 
-        Units are not merged if there are numbers, items, or scores without bins.
+        Units are not merged if they contain numbers, items, or scores without bins.
         """
 
         def stacked(kind: str) -> dict[str, Array]:
@@ -545,7 +562,7 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models with each kind of predictions, without proxies."""
+        """Names of the models that have each kind of predictions, except proxies."""
         kinds = {}
         columns = self.labelled, self.scores, self.numbers, self.items
         for kind, models in zip(KINDS, columns, strict=True):
@@ -560,8 +577,8 @@ class Sample:
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
     """Merge the designs of samples from one population.
 
-    `scale` is the scale of the merged weights, and `unit` is the new index of each unit
-    of the concatenated samples.
+    `scale` is the scale of the merged weights. `unit` contains the index of the merged
+    unit for each unit of the concatenated samples.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -571,9 +588,10 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 def distinct_units(
     codes: Array, subgroups: Subgroups | None, by_rows: bool
 ) -> tuple[Array, Subgroups | None, Array]:
-    """Merge units with identical codes and subgroup, unless units are rows.
+    """Merge rows with identical codes and identical subgroups into units.
 
-    Returns the codes and subgroups of the merged units, and the new index of each unit.
+    If `by_rows` is true, rows are not merged. Returns the codes and subgroups of the
+    units, and the unit index of each row.
     """
     if by_rows:
         return codes, subgroups, np.arange(len(codes))
@@ -586,7 +604,10 @@ def distinct_units(
 
 
 def _stacked(columns: Sequence[Array]) -> Array:
-    """Concatenate columns of samples; rows of different shapes become objects."""
+    """Concatenate columns of samples.
+
+    If the rows of the samples have different shapes, the result is an array of objects.
+    """
     first, last = columns[0], columns[-1]
     if first.shape[1:] == last.shape[1:] and first.dtype.kind == last.dtype.kind:
         return np.concatenate(columns)
@@ -595,7 +616,7 @@ def _stacked(columns: Sequence[Array]) -> Array:
 
 
 def _joined_subgroups(samples: Sequence[Sample]) -> Subgroups | None:
-    """Concatenate the subgroups of samples, matched by name."""
+    """Concatenate the subgroup codes of samples, and match the subgroups by name."""
     parts = [s.subgroups for s in samples if s.subgroups is not None]
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -631,9 +652,10 @@ def _cell_map(
     abstains: bool,
     code: int = 1,
 ) -> CellMap:
-    """Create the map from the codes of a true and a predicted label to a table cell.
+    """Create a map from true and predicted label codes to cells of a table of counts.
 
-    `observed_codes` are the codes of the labels that occur.
+    An example of such a table is a confusion matrix. `observed_codes` are the codes of
+    the labels that occur.
     """
     codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)

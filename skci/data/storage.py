@@ -211,7 +211,7 @@ def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
 
 
 def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
-    """Return the header of a sample, as a JSON value, and its arrays."""
+    """Convert a sample to a header, which is a JSON value, and arrays."""
     vocabulary, rows, design = sample.vocabulary, sample.rows, sample.design
     scores, edges = [*sample.scores.values()], sample.score_edges
     keys = getattr(design, "keys", None)
@@ -279,7 +279,10 @@ def _plain_name(name: Any) -> Any:
 
 
 class _Arrays(dict[str, Array]):
-    """Arrays of a file by name; calling the mapping checks one array."""
+    """Arrays of a file by name.
+
+    Calling the object with a name checks and returns one array.
+    """
 
     def __call__(
         self,
@@ -303,7 +306,7 @@ class _Arrays(dict[str, Array]):
 
 
 def _below(end: int) -> Callable[[Array], Array]:
-    """Return a function that checks that numbers are at least 0 and below `end`."""
+    """Return a function that tests whether numbers are at least 0 and below `end`."""
     return lambda x: (x >= 0) & (x < end)
 
 

@@ -155,7 +155,7 @@ class Suite:
 
     @property
     def _cell(self) -> Array:
-        """Index of the combination of model and task of each score."""
+        """Index of the combination of model and task to which each score belongs."""
         return self.model * (self.task.max() + 1) + self.task
 
     def _of(self, model: str) -> Array:
@@ -170,7 +170,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Return a parameter of some rows from its value and its influence values."""
+        """Return a parameter of some rows from an estimate and influence values."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}

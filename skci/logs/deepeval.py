@@ -44,7 +44,7 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of a run, at the top level or nested in another member."""
+    """Yield the members of a run, from the top level or from one level below."""
     cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
     for name, value, line in file.members(_OUTER, *cases):
         yield name.removeprefix(f"{_OUTER}."), value, line

@@ -37,7 +37,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """A grade that an evaluation harness does not simply average.
+    """Grade with a size and an aggregation, such as a perplexity.
 
     Parameters
     ----------
@@ -528,7 +528,7 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield the header, as a mapping of names to themselves, and all rows."""
+        """Yield each row of a table as a dict, starting with the header row."""
         delimiter, header = DELIMITERS[self.ending], None
         with self._open() as file:
             reader = csv.reader(

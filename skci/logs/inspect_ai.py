@@ -36,7 +36,7 @@ _PERPLEXITY = "num_tokens", "sum_log_probs"
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file lists logs, or describes a set of evaluations."""
+    """Whether a file accompanies logs: a list of logs or a set of evaluations."""
     is_set = {"eval_set_id", "tasks"} <= {*file.keys}
     are_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
     is_list = bool(file.keys) and file.name in _LISTS and all(are_logs)
@@ -44,7 +44,10 @@ def _accompanies(file: LogFile) -> bool:
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Yield the samples and the printed numbers of a log; an epoch is a run."""
+    """Yield the samples and the printed numbers of a log.
+
+    Each epoch of an evaluation is a run.
+    """
     header: dict[str, Any] = {}
     n_samples = 0
     averaged: dict[str, None] = {}
@@ -149,7 +152,7 @@ def _printed(metrics: Any) -> tuple[str, list[Any]]:
 def _perplexities(
     file: LogFile, line: int, scorer: str, metadata: dict[str, Any]
 ) -> list[tuple[str, Grade]]:
-    """Return the mean loss of a sample per token and the loss per sequence."""
+    """Return the mean loss per token and the loss per sequence of a sample."""
     n, log_likelihood = values = [metadata[name] for name in _PERPLEXITY]
     if not all(map(is_number, values)):
         requirement = f"{' and '.join(_PERPLEXITY)} must be numbers, got {values}"

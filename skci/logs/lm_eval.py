@@ -50,7 +50,7 @@ _KNOWN = {*_MEANS, *_DEFAULTS.values(), *_CORPUS.values()}
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
     """Yield the metrics of each document, and the printed numbers.
 
-    A scorer is a metric, with the filter that was applied to the answers.
+    A scorer consists of a metric and the filter that was applied to the answers.
     """
     named = _NAME.fullmatch(file.stem)
     task = named["task"] if named else file.stem
@@ -91,7 +91,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
-    """Return the aggregation of a metric in the results, or the default aggregation."""
+    """Return the aggregation of a metric, as stated in the results or by default."""
     listed = within(results, "configs", task, "metric_list")
     stated = [
         within(metric, "aggregation")

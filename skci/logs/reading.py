@@ -245,7 +245,7 @@ def _unrecognised(file: LogFile, formats: str) -> ValueError:
 
 
 class _Collector:
-    """Checked grades from all files.
+    """Collector of checked grades from all files.
 
     Equal names are stored once, to save memory.
     """
@@ -351,7 +351,7 @@ class _Collector:
     ) -> None:
         """Compare the numbers that a harness prints with the grades in its file.
 
-        A scorer with different numbers is refused in reports.
+        If the numbers for a scorer differ, no report on this scorer is possible.
         """
         grades, sizes = (np.array(x[start:]) for x in (self._grades, self._sizes))
         tasks, items, scorers = (

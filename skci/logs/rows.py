@@ -191,9 +191,9 @@ class LogRows(Mapping[str, Array]):
         return matching
 
     def _aggregation(self, task: str, scorer: str, context: str = "") -> Aggregation:
-        """Return the aggregation of a task and a scorer.
+        """Return the aggregation of a scorer's grades on a task.
 
-        An error is raised if `context` is set and the aggregation is not the mean.
+        If `context` is passed, an aggregation other than the mean raises an error.
         """
         aggregation = self.aggregations.get((task, scorer), Aggregation())
         if context and aggregation.function != MEAN:
@@ -279,7 +279,7 @@ class LogRows(Mapping[str, Array]):
     def _checked_aggregations(self) -> dict[str, Aggregation]:
         """Return the aggregation of each scorer.
 
-        An error is raised for a scorer on which no report is possible.
+        An error is raised if no report on one of the scorers is possible.
         """
         aggregations: dict[str, dict[str, Aggregation]] = {}
         for scorer, tasks in self._by("scorer", "task").items():
@@ -343,7 +343,7 @@ class LogRows(Mapping[str, Array]):
                 )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """Return the names in one column for each name in another column."""
+        """Group the names in one column by the names in another column."""
         names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
             names.setdefault(name, []).append(other)
@@ -351,7 +351,7 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Return advice for an error message: how to select the remaining names."""
+    """Return advice for an error message on how to select the remaining names."""
     selected = [name for name in names if name in {*remaining}]
     in_shell = shlex.quote(",".join(selected))
     option = "scorer" if kinds == "scorers" else kinds

@@ -130,7 +130,7 @@ def coco(
 
 
 def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
-    """Return the content of a JSON file, and a name of the file for messages.
+    """Return a name for messages, and the content of a JSON file.
 
     Content that is already parsed is returned unchanged.
     """
@@ -144,7 +144,7 @@ def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
 
 
 def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
-    """Return the records in the member `name` of an object, and check their fields."""
+    """Return a list of records from a JSON object, and check that fields exist."""
     records = parent.get(name) if isinstance(parent, Mapping) else None
     if not isinstance(records, list):
         raise ValueError(f"{place}: must have an array of {name}, as in COCO's format")
@@ -179,7 +179,7 @@ def _by_class(
 
 
 class _Class(NamedTuple):
-    """Detections and objects of a class.
+    """Detected boxes and true objects of one class.
 
     The detections are in descending order of their scores.
     """
@@ -202,7 +202,7 @@ class _Class(NamedTuple):
 
     @classmethod
     def of(cls, objects: _Boxes, detections: _Boxes, n_images: int) -> _Class:
-        """Match detections and objects in each image."""
+        """Match the detections of a class with its objects in each image."""
         n_objects = np.zeros((n_images, len(_AREAS)))
         nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
         parts: list[Any] = [([], [], [], nothing, nothing)]
@@ -221,12 +221,12 @@ class _Class(NamedTuple):
 def _match(
     objects: Sequence[dict[str, Any]], detections: Sequence[dict[str, Any]]
 ) -> tuple[Array, Array, Array]:
-    """Match the detections of an image with its objects.
+    """Match detected boxes with the objects in an image.
 
-    Detections are matched in the given order, each with the object of largest overlap.
-    Two masks of detections are returned, (detections, areas, overlaps): detections that
-    match an object, and detections that are not ignored. The last array is the number
-    of objects that are not ignored, (areas,).
+    Detections are matched in the given order, each with the object that overlaps most.
+    Returns two masks of shape (detections, areas, overlaps): the detections that match
+    an object, and the detections that are not ignored. Also returns the number of
+    objects that are not ignored, of shape (areas,).
     """
     lowest, highest = np.array([*_AREAS.values()]).T
     boxes, object_boxes = (
@@ -290,10 +290,9 @@ class _Image:
 
 
 def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]:
-    """Return COCO's metrics.
+    """Return COCO's metrics, and the AP of each class in `classes`.
 
-    `areas` are ranges of areas with objects. The AP of each class in `classes` is
-    added.
+    `areas` are the names of those ranges of areas in which there are objects.
     """
     all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
@@ -319,7 +318,7 @@ def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]
 
 
 class _MeanOfCurvesCI(CustomInfluenceCI):
-    """Mean of a measure over classes and overlaps, with logit intervals."""
+    """Mean of a measure over classes and overlap thresholds, with logit intervals."""
 
     @property
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
@@ -342,9 +341,10 @@ def _mean(
     image_weights: Array,
     chosen: slice = slice(None),
 ) -> tuple[float, Array]:
-    """Return the mean of a measure over classes and overlaps, and influence values.
+    """Return the mean of a measure over classes and overlap thresholds.
 
-    The mean is over the chosen classes with objects. Each image has an influence value.
+    The mean is over the chosen classes that have objects. Also returns an influence
+    value for each image.
     """
     classes, k = images[0].classes[chosen], [*_AREAS].index(area)
     positions = np.array([image.position for image in images])
@@ -366,7 +366,7 @@ def _mean(
 def _recall(
     matches: _Class, weights: Array, maximum: int = _MAX_DETECTIONS[-1]
 ) -> tuple[float, Array]:
-    """Return the recall of a class, and its derivatives in the weights of images."""
+    """Return the recall of a class, and the derivatives in the image weights."""
     n = weights @ matches.objects
     hits = np.bincount(
         matches.image, matches.hits & (matches.rank < maximum), len(weights)

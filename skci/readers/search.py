@@ -134,7 +134,7 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
-    """Return the negated positions of the documents of a run, by judged query."""
+    """Return the negated rank of each document in a run, by judged query."""
     missing = [query for query in judged if not scores.get(query)]
     if len(missing) == len(judged):
         raise ValueError(
@@ -151,7 +151,7 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
 
 
 def _ranked(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the negated position of each document of a query.
+    """Return the negated rank of each document of a query.
 
     Documents are sorted as in trec_eval: by descending score, then by descending name.
     """

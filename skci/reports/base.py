@@ -154,7 +154,7 @@ class Report(TabularReport[MetricEstimate]):
         return estimate_columns(*numbers, "estimate", header, self._null, self._style)
 
     def _estimate_cells(self) -> list[str]:
-        """Table cells that each contain an estimate and its interval."""
+        """Text of each estimate with its interval, for tables."""
         columns = [column.cells for column in self._interval_columns("interval")]
         return [*map(" ".join, zip(*columns, strict=True))]
 
@@ -318,9 +318,10 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
-        """Display curves with confidence bands over horizontal `positions`.
+        """Return a display of curves with confidence bands.
 
-        Without `positions`, `options` contain the points of the curves.
+        `positions` are the horizontal positions of the estimates. Without positions,
+        `options` contain the points of the curves.
         """
         if len(positions):
             points = np.stack([positions, self._joint.estimates], axis=1)
@@ -354,12 +355,18 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _models(self) -> list[str]:
-        """Model of each estimate; an empty name if a single model has no name."""
+        """Name of the model of each estimate.
+
+        The name is empty if a single model has no name.
+        """
         return self._labels.get("model", [""] * len(self))
 
     @property
     def _known_models(self) -> Sequence[str]:
-        """All models in the order of their colours, including unselected models."""
+        """Names of all models in the order of their colours.
+
+        Models that were not selected for this report are included.
+        """
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
@@ -449,31 +456,34 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def estimates(self) -> Array:
-        """Estimates in the order of the report, shape (K,); read-only."""
+        """Estimates in the order of the report, a read-only array of shape (K,)."""
         return read_only(self._joint.estimates)
 
     @property
     def half_widths(self) -> Array:
-        """Half widths of the intervals, ``(high - low) / 2``, shape (K,); read-only.
+        """Half widths of the intervals, ``(high - low) / 2``.
 
-        Intervals by method "delta" are symmetric about the estimate. Most other
-        intervals are not symmetric: "estimate ± half width" then has the width of the
-        interval, but different limits.
+        The result is a read-only array of shape (K,). Intervals by method "delta" are
+        symmetric about the estimate. Most other intervals are not symmetric: "estimate
+        ± half width" then has the width of the interval, but different limits.
         """
         return read_only(np.ptp(self._limits(), axis=1) / 2)
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the estimates used by the intervals, shape (K, K); read-only.
+        """Covariance matrix of the estimates, from which the intervals are computed.
 
-        The covariance includes the blurring of "blurred" intervals. Unknown entries are
-        NaN.
+        The result is a read-only array of shape (K, K). The covariance includes the
+        blurring of "blurred" intervals. Unknown entries are NaN.
         """
         return read_only(self._joint.covariance)
 
     @property
     def correlation(self) -> Array:
-        """Correlation used by the critical value, shape (K, K); read-only."""
+        """Correlation matrix that determines the critical value.
+
+        The result is a read-only array of shape (K, K).
+        """
         return read_only(self._joint.correlation)
 
     @property
@@ -491,12 +501,12 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def n_samples(self) -> int | None:
-        """Number of rows; None if the estimates are user-supplied."""
+        """Number of rows, or None if the estimates are user-supplied."""
         return self._joint.n_samples
 
     @property
     def n_groups(self) -> int | None:
-        """Number of clusters of rows; None if rows are independent."""
+        """Number of clusters of rows, or None if rows are independent."""
         return self._joint.n_groups
 
     @property
@@ -691,11 +701,12 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 def _widening_by_bounds(
     joint: JointEstimate, extended: Mapping[int, TableParameter]
 ) -> float:
-    """Return how much wider score intervals are than intervals by method "hall".
+    """Return the ratio of the widths of score intervals and of intervals by "hall".
 
     The result is the largest ratio of widths at the same critical value. Score
-    intervals for bounded means allow for values at the bounds that do not occur in the
-    data. `extended` contains these means by position, with method "hall".
+    intervals for bounded means are wider, because they allow for values at the bounds
+    that do not occur in the data. `extended` contains the bounded means by position,
+    with method "hall".
     """
     if not isinstance(joint.source, RowEstimates):
         return 1.0

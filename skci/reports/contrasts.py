@@ -158,7 +158,7 @@ class ReportWithContrasts(Report):
     def _named_contrasts(
         self, named: Mapping[Any, Any]
     ) -> tuple[list[ParameterLabels], Array]:
-        """Return the keys and the coefficients of contrasts given as mappings."""
+        """Return the labels and the coefficients of contrasts passed as mappings."""
         panels: dict[Any, dict[Any, int]] = {}
         for k, key in enumerate(self._keys):
             panels.setdefault((key.metric, key.subgroup), {})[key.name] = k
@@ -240,18 +240,18 @@ class ContrastReport(ReportWithContrasts):
 
     @cached_property
     def _margins(self) -> Array:
-        """Equivalence margin of each difference; NaN without a margin, shape (C,)."""
+        """Equivalence margin of each difference, or NaN without a margin."""
         titles = [key.title for key in self._keys]
         return np.array([self._margin.get(title, np.nan) for title in titles])
 
     @property
     def pvalues(self) -> Array:
-        """Two-sided p-values for no difference (a ratio of 1), shape (C,); read-only.
+        """Two-sided p-values of the hypothesis of no difference, or of a ratio of 1.
 
-        By default, a p-value is a tail probability of the maximum statistic; it is
-        below alpha exactly if the interval excludes the null value. With
-        ``adjust="step-down"``, p-values are step-down p-values. The p-value is 1 if
-        there is no usable variance.
+        The result is a read-only array of shape (C,). By default, a p-value is a tail
+        probability of the maximum statistic; it is below alpha exactly if the interval
+        excludes the null value. With ``adjust="step-down"``, p-values are step-down
+        p-values. The p-value is 1 if there is no usable variance.
         """
         return read_only(self._pvalues)
 
@@ -293,7 +293,8 @@ class ContrastReport(ReportWithContrasts):
     ) -> list[tuple[Requirement, MetricEstimate]]:
         """Pair each requirement with the difference on which it is evaluated.
 
-        A requirement on "B - A" is evaluated on the reversed difference of "A - B".
+        If the report contains the difference "A - B", a requirement on "B - A" is
+        evaluated on the difference with the opposite sign.
         """
         keys = self._keys
         applies = Requirement.applies_to
@@ -410,7 +411,8 @@ class ContrastReport(ReportWithContrasts):
     def _shown(self, claim: str | None) -> float | TargetRegion:
         """Return the null value that intervals must exclude to show a difference.
 
-        For a claim with a margin, return the region in which the interval must lie.
+        For a claim with a margin, return instead the region that must contain the
+        interval.
         """
         if claim is None:
             return self._null
@@ -502,14 +504,14 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _panels(self) -> list[str]:
-        """Metric and subgroup of each comparison; for gaps, also the model."""
+        """Panel title of each comparison: metric, subgroup and, for gaps, the model."""
         return [
             " of ".join(filter(None, [key.panel, key.labels.get("model")]))
             for key in self._keys
         ]
 
     def _differ(self) -> Array:
-        """Return a mask of the contrasts that differ significantly from the null."""
+        """Whether each contrast differs significantly from the null value."""
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
         warn_of_intervals(self._joint)
@@ -540,7 +542,7 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _verdicts(self) -> list[str]:
-        """Conclusion from each interval, as a key of `VERDICT_COLOURS`."""
+        """Verdict that each interval shows, such as "first is better" or "open"."""
         if "contrast" in self._labels:
             low, high = self._limits().T
             sides = ["above 0", "below 0"]

@@ -117,12 +117,12 @@ class CalibrationReport(Report):
 
     @property
     def mean_predicted(self) -> Array:
-        """Mean prediction in the order of the report, shape (K,); read-only."""
+        """Mean prediction in each bin, a read-only array of shape (K,)."""
         return read_only(self._mean_predicted)
 
     @property
     def n_rows(self) -> Array:
-        """Number of rows in each bin, in the order of the report, (K,); read-only."""
+        """Number of rows in each bin, a read-only array of shape (K,)."""
         return read_only(self._n_rows)
 
     @cached_property
@@ -242,7 +242,7 @@ class ThresholdEstimate(MetricEstimate):
     """Estimate of a performance metric at a threshold of a score.
 
     Returned by indexing a :class:`ThresholdReport`, and by its methods that choose a
-    threshold. A :class:`MetricEstimate` with the attribute ``threshold``.
+    threshold. It is a :class:`MetricEstimate` with the attribute ``threshold``.
 
     Attributes
     ----------
@@ -268,9 +268,9 @@ class ThresholdEstimate(MetricEstimate):
 class ThresholdReport(JointReport):
     """Joint confidence intervals for metrics at thresholds of scores.
 
-    Returned by :func:`skci.threshold_report`. A :class:`JointReport` whose rows, for
-    one model, are named by the thresholds with six digits. With several models,
-    :meth:`~JointReport.differences` compares models at each shared threshold,
+    Returned by :func:`skci.threshold_report`. It is a :class:`JointReport`. For a
+    single model, rows are named after the thresholds, with six digits. With several
+    models, :meth:`~JointReport.differences` compares models at each shared threshold,
     :meth:`~JointReport.gaps` compares the thresholds of each model, and
     :meth:`~JointReport.best` finds the best of all thresholds of all models.
 
@@ -315,9 +315,10 @@ class ThresholdReport(JointReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds in the order of the report; a dict by name for several models.
+        """Thresholds in the order of the report, without rounding.
 
-        The thresholds, shape (T,), are not rounded; the table shows six digits.
+        The result is an array of shape (T,) or, for several models, a dict from model
+        names to such arrays. Printed tables show six digits.
         """
         return self._thresholds_at(dict.fromkeys(self._points))
 
@@ -327,7 +328,10 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds of points; a dict by model if models have names."""
+        """Return the thresholds of pairs of a model and a threshold name.
+
+        The result is an array or, if models have names, a dict by model.
+        """
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
             by_model[point[0]].append(self._thresholds[point])
@@ -475,8 +479,8 @@ DEFAULTS = {
 class DecisionCurveReport(ThresholdReport):
     """Joint confidence intervals for net benefit at thresholds of probabilities.
 
-    Returned by :func:`skci.decision_curve_report`. A :class:`ThresholdReport` in which
-    the model "treat all" has the net benefit of treating all rows.
+    Returned by :func:`skci.decision_curve_report`. It is a :class:`ThresholdReport`
+    with the additional model "treat all", which treats all rows.
 
     Examples
     --------
@@ -586,7 +590,10 @@ class ThresholdRequirementReport(RequirementReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds shown to meet all requirements; a dict by model."""
+        """Thresholds that are shown to meet all requirements.
+
+        The result is an array or, if models have names, a dict by model.
+        """
         return self.report._thresholds_at(self._shown)
 
     @property

@@ -68,18 +68,18 @@ class Requirement(NamedTuple):
     """Left and right of the sign in a comparison such as "new >= old - 0.02"."""
 
     def applies_to(self, key: ParameterLabels) -> bool:
-        """Whether the requirement applies to the parameter with this key."""
+        """Whether the requirement applies to the parameter with these labels."""
         return key.title == self.metric and self.name in ("", key.name)
 
     def pair(self, models: Collection[str]) -> tuple[str, str] | None:
-        """Models whose difference is required; None for a requirement on one model."""
+        """Return the two models of a required difference, or None for one model."""
         signs = re.finditer("-", "" if self.name in models else self.name)
         spans = (sign.span() for sign in signs)
         pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in spans)
         return next((pair for pair in pairs if {*pair} <= {*models}), None)
 
     def verdict(self, estimate: MetricEstimate) -> Verdict:
-        """Verdict of an estimate on the requirement."""
+        """Return the verdict on the requirement for an estimate."""
         verdict_on = estimate.at_least if self.sign == ">=" else estimate.at_most
         return verdict_on(self.value)
 
@@ -148,9 +148,9 @@ class RequirementReport(TabularReport[Verdict]):
         return self._met(self.subjects)
 
     def _met(self, subjects: Sequence[Any]) -> list[Any]:
-        """Return the `subjects` for which all requirements are shown.
+        """Return the models or comparisons that are shown to meet all requirements.
 
-        There is one subject for each verdict.
+        `subjects` contains the model or the comparison of each verdict.
         """
         unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
@@ -193,7 +193,11 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
-        """Label columns of the rows; requirements distinguish duplicate labels."""
+        """Labels of the rows, by column.
+
+        If several rows have the same labels, an additional column contains the
+        requirements.
+        """
         names = [*zip(*self.names.values(), strict=True)]
         repeated = len({*names}) < len(names)
         return {**self.names, "requirement": self._required} if repeated else self.names
@@ -558,9 +562,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Difference of each estimate from the best other estimate, shape (R,).
+        """Difference of each estimate from the best other estimate.
 
-        Positive differences are better.
+        Positive differences are better. The result has the shape (R,).
         """
         values = self.estimates if self.greater_is_better else -self.estimates
         ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first

@@ -225,8 +225,8 @@ def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
 def new_axes(*grid: int, **options: Any) -> Array:
     """Return axes of a new figure.
 
-    The colours come from the matplotlib style or, if it has the default colours, from
-    this module.
+    The colours come from the matplotlib style or, if the style has the default colours,
+    from this module.
     """
     plt = optional_module("matplotlib.pyplot", "plotting", "plot")
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
@@ -239,8 +239,8 @@ def new_axes(*grid: int, **options: Any) -> Array:
 def cycle_of_curves() -> Any:
     """Return the property cycle of curves.
 
-    The colours come from the matplotlib style or, if it has the default colours, from
-    this module.
+    The colours come from the matplotlib style or, if the style has the default colours,
+    from this module.
     """
     from matplotlib import rcParams, rcParamsDefault
     from matplotlib.rcsetup import cycler
@@ -251,7 +251,7 @@ def cycle_of_curves() -> Any:
 
 
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
-    """Return legend entries of grey lines, from a mapping of labels to line widths."""
+    """Return grey entries of a legend, from a mapping of labels to line widths."""
     from matplotlib.lines import Line2D
 
     return [
@@ -745,7 +745,7 @@ class ConfidenceBandDisplay(Display):
             ax.annotate(text, anchors[k], position, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
-        """Set the colour cycle of the axes, with the drawn models first."""
+        """Set the colour cycle of the axes, with the colours of drawn models first."""
         styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
         coloured = self.highlighted_ if self._has_grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
@@ -891,7 +891,8 @@ def _count_other_models(number: int) -> str:
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:
     """Compute the outline of a union of closed convex polygons.
 
-    Returns horizontal positions, shape (P,), and lower and upper edges, shape (P, 2).
+    Returns the horizontal positions, of shape (P,), and the lower and upper edges, of
+    shape (P, 2).
     """
     sides = [np.stack([hull[:-1], hull[1:]], axis=1) for hull in hulls if len(hull)]
     edges = np.concatenate([np.zeros((0, 2, 2)), *sides])
@@ -913,7 +914,7 @@ def _outline(hulls: list[Array]) -> tuple[Array, Array]:
 def _hull(points: Array) -> Array:
     """Return the closed convex hull of points, counterclockwise.
 
-    The result is empty if the hull has no area.
+    The result is empty if the points lie on a line.
     """
     try:
         corners = ConvexHull(points).vertices

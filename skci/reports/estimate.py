@@ -466,7 +466,7 @@ class MetricEstimate(HintedAttributes, float):
 def describe(
     joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
 ) -> dict[str, str]:
-    """Return the texts in the header of a report on some parameters, by kind.
+    """Return the texts in the header of a report, by kind.
 
     "methods" names the interval methods, with the reason if a large table excluded the
     default method. "target" is the quantity that resampling estimates. "size" contains
@@ -515,7 +515,7 @@ def positive_labels(parameters: Sequence[Parameter]) -> str:
 
 
 class _Cause(NamedTuple):
-    """Cause of a warning."""
+    """Cause of a warning about a parameter."""
 
     message: str
     category: type[Warning]

@@ -646,7 +646,7 @@ class JointReport(ReportWithContrasts):
         return list(best), f"may be the best{among}"
 
     def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
-        """Return the positions of the compared models on each metric."""
+        """Return the positions of the estimates to compare, grouped by metric."""
         return self._blocks("model", metrics)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
@@ -833,12 +833,15 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _compared_models(self) -> list[list[int]]:
-        """Positions of the compared models on each metric with several models."""
+        """Positions of the estimates to compare, grouped by metric and subgroup.
+
+        Groups with a single model are left out.
+        """
         return [k for k in self._blocks() if len(k) > 1 and self._compares_models]
 
     @property
     def _ranked(self) -> list[list[int]]:
-        """Positions of the compared models on each metric that ranks models.
+        """Positions of the estimates by which models are ranked, grouped by metric.
 
         The result is empty for reports with several looks at growing data.
         """
@@ -865,7 +868,7 @@ class JointReport(ReportWithContrasts):
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
-        """Return the positions of the models that are compared on a metric."""
+        """Return the positions of the estimates that are compared on a metric."""
         check_valid_name(metric, self.metrics, "metric")
         compared = compared or self._compared([metric])
         if len(compared) > 1:

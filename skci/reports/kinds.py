@@ -442,7 +442,7 @@ class VarianceOfGrades(NamedTuple):
 
 @dataclass(frozen=True)
 class Spread:
-    """Variances of a mean grade, between items and within items."""
+    """Variance components of a mean grade: between items and within items."""
 
     components: VarianceOfGrades
     sample_variance: float
@@ -485,12 +485,12 @@ class Spread:
     def per_item(
         self, per_item: float, n_samples: int | None, parameter: Parameter
     ) -> float:
-        """Return the variance of the mean times the number of items, for planning.
+        """Return the planned variance of the mean, times the number of items.
 
-        The argument `per_item` is this product in the pilot. The part due to sampling
-        within items is replaced by the value for `n_samples` per item. If the pilot
-        shows no variance between items, `n_samples` must not exceed the number in the
-        pilot.
+        The argument `per_item` is this product in the pilot. The contribution of
+        sampling within items is replaced by the contribution of `n_samples` samples per
+        item. If the pilot shows no variance between items, `n_samples` must not exceed
+        the number in the pilot.
         """
         planned = (
             self.sample_variance
@@ -664,7 +664,7 @@ class SuiteReport(JointReport):
         self._suite = suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
-        """Estimate other parameters jointly from the runs of this report."""
+        """Estimate other quantities jointly from the runs of this report."""
         source: Any = self._joint.source
         changed = source.with_parameters(parameters)
         return replace(self._joint, source=changed, simultaneous=True)

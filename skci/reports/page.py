@@ -111,7 +111,7 @@ def page(
 
 
 def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[str]:
-    """Write sentences on the coverage of the intervals and its conditions."""
+    """Write sentences on the coverage of the intervals and on its conditions."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:

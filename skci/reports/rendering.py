@@ -145,7 +145,7 @@ def _width(text: str) -> int:
 
 
 class Column(NamedTuple):
-    """Values of one or more columns, and their text in a table."""
+    """Column of a printed table, from one or more columns of the data frame."""
 
     values: Mapping[str, Sequence[Any]]
     header: str = ""
@@ -172,7 +172,7 @@ def estimate_columns(
     null: float | None = None,
     style: str = "interval",
 ) -> list[Column]:
-    """Columns of estimates and intervals in one of the `INTERVAL_STYLES`."""
+    """Return columns of estimates and intervals in one of the `INTERVAL_STYLES`."""
     low, high = np.transpose(limits).tolist()
     digits = decimals(limits, null)
     number = partial(format_number, digits=digits)
@@ -226,7 +226,10 @@ class Grid:
         return [tuple(shorten(header)), *rows]
 
     def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Return rows of escaped cells; the template `bold` marks the best cells."""
+        """Return rows of escaped cells, with the best cells in bold.
+
+        `bold` is the template for bold text.
+        """
         header, *rows = self.rows()
         return [[*map(escaped, header)]] + [
             [
@@ -237,7 +240,7 @@ class Grid:
         ]
 
     def to_markdown(self, caption: str | None = None) -> str:
-        """Return Markdown under `caption`, which defaults to the title."""
+        """Return the table in Markdown, with a caption that defaults to the title."""
         check_text(caption, "caption")
         rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
@@ -327,7 +330,7 @@ class Grid:
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
-        """Return a table with the names and some of the other columns."""
+        """Return a table with all names of rows, but only some of the other columns."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
     def _text(self, longest: int | None) -> str:
@@ -503,7 +506,10 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @property
     def _best_first(self) -> Sequence[int] | None:
-        """Positions of the rows in HTML, best first; None for the report's order."""
+        """Positions of the rows in HTML, with the best first.
+
+        None keeps the order of the report.
+        """
         return None
 
     def _html(self) -> str:
@@ -620,7 +626,10 @@ class Findings(list[str]):
     def __init__(
         self, sentences: Iterable[str] = (), simultaneous: bool = True
     ) -> None:
-        """Create findings; if not simultaneous, each starts with "Taken alone: "."""
+        """Create a list of findings.
+
+        If `simultaneous` is false, each finding starts with "Taken alone: ".
+        """
         start = "" if simultaneous else "Taken alone: "
         super().__init__(printable(start + sentence) for sentence in sentences)
 
@@ -635,7 +644,7 @@ def packaged(name: str) -> str:
 
 
 def notebook_html(*reports: TabularReport[Any]) -> str:
-    """HTML of reports for notebooks, in the style of pages."""
+    """Return reports as HTML for notebooks, in the style of the HTML pages."""
     style = " ".join(packaged("style.css").split())
     body = "".join(report._html() for report in reports)
     return f'<style>{style}</style><div class="skci">{body}</div>'

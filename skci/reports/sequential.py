@@ -156,7 +156,7 @@ class SequentialReport(RequirementReport):
         return [*super()._columns(), looked]
 
     def _keeping(self, earlier: SequentialReport | None) -> SequentialReport:
-        """Return a copy that keeps the verdicts shown or refuted at earlier looks."""
+        """Return a copy with the earlier verdicts that are "shown" or "refuted"."""
         if earlier is None:
             return self
         decided = {key: row for key, row in earlier._rows_by_key if row[1] != "open"}
@@ -166,7 +166,7 @@ class SequentialReport(RequirementReport):
 
     @property
     def _rows_by_key(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Key and row (estimate, verdict, look) of each requirement."""
+        """Labels of each requirement, with its estimate, verdict and look."""
         keys = zip(*self.names.values(), self.requirements, strict=True)
         rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
         return [*zip(keys, rows, strict=True)]
@@ -193,17 +193,17 @@ def _statement(
 
 
 def n_units(report: JointReport) -> int:
-    """Number of items of a report, or of groups if there are groups."""
+    """Number of independent units: groups or, without groups, items."""
     design: Any = report._joint.source.design
     n: int = design.n_units
     return n
 
 
 class Gate:
-    """Evaluates requirements at planned looks as data arrive in batches.
+    """Evaluation of requirements at planned looks, as data arrive in batches.
 
-    A look takes place after the first batch with which the number of items reaches a
-    planned number. The interval then uses the actual number of items.
+    A look is an evaluation after the first batch with which the number of items reaches
+    a planned number. The interval then uses the actual number of items.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Gate:
             self._evaluate(report, n, bisect(self._plan.looks, n) - 1)
 
     def end(self, report: JointReport, *, final: bool) -> None:
-        """Complete the report after the last item, before the last planned look.
+        """Complete the report if the items end before the last planned look.
 
         If `final` is true, evaluate the requirements on all items. Otherwise, the
         report names the next planned look.
@@ -275,7 +275,7 @@ class Gate:
             )
 
     def _evaluate(self, report: JointReport, n: int, position: int) -> None:
-        """Evaluate the requirements at n items, which replaces the planned number."""
+        """Evaluate the requirements at `n` items instead of the planned number."""
         if self._plan.continuous:
             first, last = self._plan.looks
             self._looks = [min(first, n), max(last, n)]
