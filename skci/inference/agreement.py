@@ -57,7 +57,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Independent units with positive rows, and independent units with negative rows."""
+    """Independent units with positive rows, and those with negative rows."""
 
     positive: Units
     negative: Units
