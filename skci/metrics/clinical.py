@@ -172,11 +172,11 @@ class SquaredCalibrationError(Functional):
     .. math:: \sum_b W_b \Bigl(c_b^2 - \frac{n_b}{n_b - 1}
         \frac{\sum_{i \in b} p_i^2 (r_i - c_b)^2}{W_b^2}\Bigr)
 
-    over bins b of weight :math:`W_b` with :math:`n_b` rows. The differences r of label
-    and prediction have the mean :math:`c_b` in bin b. The second term estimates the
-    variance of this mean. Without weights, the statistic is that of Kumar, Liang and Ma
-    (2019), except that predictions may differ within a bin. A bin with one row counts
-    as 0.
+    where bin b has :math:`n_b` rows with weights :math:`p_i`, of total weight
+    :math:`W_b`. The differences :math:`r_i` of label and prediction have the mean
+    :math:`c_b` in bin b. The second term estimates the variance of this mean. Without
+    weights, the statistic is the one by Kumar, Liang and Ma (2019), except that
+    predictions may differ within a bin. A bin with one row counts as 0.
     """
 
     residuals: Array
@@ -323,8 +323,9 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
 
-    The net benefit is the proportion of true positives, minus the proportion of false
-    positives multiplied by the odds of the threshold t (Vickers and Elkin, 2006).
+    where s is the predicted probability, y the label (0 or 1) and t the threshold. The
+    net benefit is the proportion of true positives, minus the proportion of false
+    positives multiplied by the odds of the threshold (Vickers and Elkin, 2006).
     Treating no row has a net benefit of 0. Treating all rows has the net benefit
     :math:`\pi - (1 - \pi) t / (1 - t)`, where :math:`\pi` is the prevalence: see
     :func:`skci.decision_curve_report`. The string name at a threshold of .1 is
@@ -377,7 +378,8 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
     .. math:: P(s \ge t \mid y = 1) - \frac{t}{1 - t} \frac{1 - \pi}{\pi}
         P(s \ge t \mid y = 0), \quad \pi \text{ the prevalence}
 
-    The string name at a threshold of .1 is "standardized_net_benefit@0.1". See
+    where s is the predicted probability, y the label (0 or 1) and t the threshold. The
+    string name at a threshold of .1 is "standardized_net_benefit@0.1". See
     :class:`NetBenefitCI`.
 
     References
@@ -416,10 +418,11 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)
 
-    The measure is the difference between the net benefit of the model and the net
-    benefit of treating all rows, divided by the odds of the threshold t. A value of .3
-    means that a model avoids 30 interventions per 100 rows compared with treating all
-    rows, without missing a positive row (Vickers and Elkin, 2006). The string name at a
+    where s is the predicted probability, y the label (0 or 1) and t the threshold. The
+    measure is the difference between the net benefit of the model and the net benefit
+    of treating all rows, divided by the odds of the threshold. A value of .3 means that
+    a model avoids 30 interventions per 100 rows compared with treating all rows,
+    without missing a positive row (Vickers and Elkin, 2006). The string name at a
     threshold of .1 is "interventions_avoided@0.1". See :class:`NetBenefitCI`.
 
     Parameters
@@ -489,9 +492,10 @@ class CalibrationInterceptCI(
 
     .. math:: \operatorname{logit} P(y = 1) = a + \operatorname{logit} s
 
-    The intercept is 0 if predictions are right on average, above 0 if predictions are
-    too low and below 0 if they are too high (Cox, 1958). Standard errors are those of
-    the sandwich estimator, which does not assume that the regression is correct.
+    where y is the label, s the predicted probability and a the intercept. The intercept
+    is 0 if predictions are right on average, above 0 if predictions are too low and
+    below 0 if they are too high (Cox, 1958). Standard errors are computed by the
+    sandwich estimator, which does not assume that the regression is correct.
     Probabilities of 0 and 1 have no logit: the intercept is then undefined, with a
     warning. If the model would be used with clipped probabilities, clip the
     predictions.
@@ -522,11 +526,11 @@ class CalibrationSlopeCI(
 
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit} s
 
-    The slope is 1 if predictions are calibrated. It is below 1 if predictions are too
-    extreme, as in an overfitted model, and above 1 if predictions are not extreme
-    enough (Cox, 1958). Standard errors are those of the sandwich estimator. The slope
-    is undefined, with a warning, if some probabilities are 0 or 1, or if a threshold
-    separates the labels.
+    where y is the label, s the predicted probability and b the slope. The slope is 1 if
+    predictions are calibrated. It is below 1 if predictions are too extreme, as in an
+    overfitted model, and above 1 if predictions are not extreme enough (Cox, 1958).
+    Standard errors are computed by the sandwich estimator. The slope is undefined, with
+    a warning, if some probabilities are 0 or 1, or if a threshold separates the labels.
 
     References
     ----------
@@ -556,8 +560,9 @@ class ObservedToExpectedCI(
 
     .. math:: E[y] / E[s]
 
-    The ratio is 1 if predictions are right on average. Both means are estimated from
-    the same rows. Intervals are formed on the log scale.
+    where y is the label (0 or 1) and s the predicted probability. The ratio is 1 if
+    predictions are right on average. Both means are estimated from the same rows.
+    Intervals are formed on the log scale.
 
     Examples
     --------
@@ -588,6 +593,7 @@ class SquaredCalibrationErrorCI(
 
     .. math:: \sum_b P(s \in b) \bigl(E[y - s \mid s \in b]\bigr)^2
 
+    The sum is over bins b of the predicted probability s, and y is the label (0 or 1).
     Without a correction, the estimate would be too large, because the squared mean of
     each bin includes the variance of this mean. These variances are estimated and
     subtracted (Kumar, Liang and Ma, 2019), so that the estimate may be below 0. The

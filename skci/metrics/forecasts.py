@@ -112,12 +112,12 @@ class CrpsCI(_ForecastMetricCI, measure="crps"):
 
     .. math:: E|X - y| - \frac{1}{2} E|X - X'|
 
-    X and X' are independent draws from the forecast of y [1]_. ``y_pred`` of a model
-    has the m members of an ensemble in columns; with a single member, the score is the
-    absolute error. ``y_pred`` may also be a mapping of levels to quantiles, or a data
-    frame whose columns are named by levels. The score is then twice the mean pinball
-    loss of the quantiles, which is close to the CRPS if there are many evenly spaced
-    levels.
+    where X and X' are independent draws from the forecast of the true number y [1]_.
+    ``y_pred`` of a model has the m members of an ensemble in columns; with a single
+    member, the score is the absolute error. ``y_pred`` may also be a mapping of levels
+    to quantiles, or a data frame whose columns are named by levels. The score is then
+    twice the mean pinball loss of the quantiles, which is close to the CRPS if there
+    are many evenly spaced levels.
 
     Parameters
     ----------
@@ -174,12 +174,13 @@ class WeightedIntervalScoreCI(_ForecastMetricCI, measure="weighted_interval_scor
     .. math:: \frac{1}{K + 1/2} \Bigl( \frac{1}{2} |y - m| + \sum_{k=1}^K
         \frac{\alpha_k}{2} \mathrm{IS}_{\alpha_k} \Bigr)
 
-    m is the median, and :math:`\mathrm{IS}_\alpha` the interval score of the central
-    interval of level :math:`1 - \alpha` [1]_; see :class:`IntervalScoreCI`. ``y_pred``
-    of a model is a mapping of symmetric levels to quantiles, or a data frame whose
-    columns are named by levels. The score equals twice the mean pinball loss of the
-    quantiles. If there is no level 0.5, the term of the median is left out and the sum
-    is divided by K.
+    where y is the true number, m its predicted median and K the number of prediction
+    intervals. :math:`\mathrm{IS}_\alpha` is the interval score of the central interval
+    of level :math:`1 - \alpha` [1]_; see :class:`IntervalScoreCI`. ``y_pred`` of a
+    model is a mapping of symmetric levels to quantiles, or a data frame whose columns
+    are named by levels. The score equals twice the mean pinball loss of the quantiles.
+    If there is no level 0.5, the term of the median is left out and the sum is divided
+    by K.
 
     References
     ----------
@@ -227,13 +228,13 @@ class IntervalScoreCI(_IntervalMetricCI):
     .. math:: E \Bigl( u - l + \frac{2}{\alpha} \bigl( \max(l - y, 0)
         + \max(y - u, 0) \bigr) \Bigr)
 
-    l and u are the quantiles at :math:`\alpha / 2` and :math:`1 - \alpha / 2` [1]_.
-    ``y_pred`` of a model is a mapping of levels to quantiles, or a data frame whose
-    columns are named by levels. ``y_pred`` may also have the m members of an ensemble
-    in columns. The quantile of level p is then interpolated between the sorted members
-    at the position :math:`p (m + 1)`, so that an interval has its nominal coverage if
-    truth and members are exchangeable. The string name at a level of 0.9 is
-    "interval_score@0.9".
+    where y is the true number, and l and u are the predicted quantiles at
+    :math:`\alpha / 2` and :math:`1 - \alpha / 2` [1]_. ``y_pred`` of a model is a
+    mapping of levels to quantiles, or a data frame whose columns are named by levels.
+    ``y_pred`` may also have the m members of an ensemble in columns. The quantile of
+    level p is then interpolated between the sorted members at the position
+    :math:`p (m + 1)`, so that an interval has its nominal coverage if truth and members
+    are exchangeable. The string name at a level of 0.9 is "interval_score@0.9".
 
     References
     ----------
@@ -269,11 +270,11 @@ class IntervalCoverageCI(
 ):
     r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
 
-    l and u are the limits of the central prediction interval with the given level.
-    ``y_pred`` is described at :class:`IntervalScoreCI`. Neither a higher nor a lower
-    value is better: the coverage of a calibrated forecast equals the level.
-    :class:`IntervalCoverageDeviationCI` is the difference between coverage and level.
-    The string name at a level of 0.9 is "interval_coverage@0.9".
+    Here y is the true number, and l and u are the limits of its central prediction
+    interval with the given level. ``y_pred`` is described at :class:`IntervalScoreCI`.
+    Neither a higher nor a lower value is better: the coverage of a calibrated forecast
+    equals the level. :class:`IntervalCoverageDeviationCI` is the difference between
+    coverage and level. The string name at a level of 0.9 is "interval_coverage@0.9".
 
     Parameters
     ----------
@@ -303,8 +304,10 @@ class IntervalCoverageDeviationCI(IntervalCoverageCI):
 
     .. math:: P(l \le y \le u) - c
 
-    Prediction intervals are too narrow if the deviation is below 0, and too wide if it
-    is above 0. The string name at a level of 0.9 is "interval_coverage_deviation@0.9".
+    where y is the true number, and l and u are the limits of its central prediction
+    interval of level c. Prediction intervals are too narrow if the deviation is below
+    0, and too wide if it is above 0. The string name at a level of 0.9 is
+    "interval_coverage_deviation@0.9".
 
     Parameters
     ----------
@@ -349,10 +352,10 @@ class LogScoreCI(
 ):
     r"""Log score of predictive distributions: :math:`-E \log f(y)`. Lower is better.
 
-    f is the predicted density, or the probability if y is discrete. ``y_pred`` of a
-    model has the parameters of f in columns, in the order of scipy. For example, "norm"
-    has the mean and the standard deviation. If the density of a true number is 0, an
-    error is raised, because the score would be infinite.
+    Here f is the predicted density of the true number y, or its probability if y is
+    discrete. ``y_pred`` of a model has the parameters of f in columns, in the order of
+    scipy. For example, "norm" has the mean and the standard deviation. If the density
+    of a true number is 0, an error is raised, because the score would be infinite.
 
     Parameters
     ----------

@@ -298,7 +298,8 @@ class FBetaCI(_ZeroDivisionCI):
 
     .. math:: (1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)
 
-    The estimate equals :func:`sklearn.metrics.fbeta_score`.
+    Recall is :math:`\beta` times as important as precision. The estimate equals
+    :func:`sklearn.metrics.fbeta_score`.
 
     Parameters
     ----------

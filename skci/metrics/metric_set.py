@@ -650,7 +650,7 @@ def keys_at_points(
     """Yield the model, the index and the parameter name of each threshold.
 
     In a parameter name, the threshold is a subgroup of the column `column`. If there is
-    a single unnamed model, the thresholds replace the model name.
+    a single model without a name, the thresholds are named like models.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():

@@ -82,13 +82,13 @@ class RecallAtSpecificityCI(_OperatingPointCI):
 
     .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t \mid y = 0) = 1 - c
 
-    This sensitivity at a fixed specificity c is the value of the ROC curve at the false
-    positive rate 1 - c [1]_. The threshold is estimated from the same rows, which
-    widens the interval: the interval of :class:`RecallCI` at this threshold would be
-    too narrow [2]_. The estimate equals the linear interpolation of
-    :func:`sklearn.metrics.roc_curve`, with the larger value where the curve is
-    vertical. String names are "recall@specificity=0.9" and
-    "sensitivity@specificity=0.9".
+    where s is the score, y the label (0 or 1) and t the threshold. This sensitivity at
+    a fixed specificity c is the value of the ROC curve at the false positive rate 1 - c
+    [1]_. The threshold is estimated from the same rows, which widens the interval: the
+    interval of :class:`RecallCI` at this threshold would be too narrow [2]_. The
+    estimate equals the linear interpolation of :func:`sklearn.metrics.roc_curve`, with
+    the larger value where the curve is vertical. String names are
+    "recall@specificity=0.9" and "sensitivity@specificity=0.9".
 
     Parameters
     ----------
@@ -140,9 +140,10 @@ class SpecificityAtRecallCI(_OperatingPointCI):
 
     .. math:: P(s < t \mid y = 0), \quad P(s < t \mid y = 1) = 1 - r
 
-    This specificity at a fixed sensitivity r is the :class:`RecallAtSpecificityCI` with
-    the labels exchanged and the scores reversed. Its notes apply, with positive for
-    negative rows. String names are "specificity@recall=0.9" and
+    where s is the score, y the label (0 or 1) and t the threshold. This specificity at
+    a fixed sensitivity r equals :class:`RecallAtSpecificityCI` with the labels
+    exchanged and the scores reversed. The notes of that class apply, with positive
+    instead of negative rows. String names are "specificity@recall=0.9" and
     "specificity@sensitivity=0.9".
 
     Parameters

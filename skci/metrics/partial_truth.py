@@ -81,8 +81,8 @@ class PartlyVerified(EqualByParts, Functional):
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
         """Return the weight of each outcome in all rows, and two numbers by stratum.
 
-        The first number is the weight of all rows divided by the weight of the verified
-        rows. The second number is the weight of the verified rows.
+        The first number is the weight of all rows in the stratum, divided by the weight
+        of the verified rows. The second number is the weight of the verified rows.
         """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
@@ -279,7 +279,7 @@ def estimate(
     """Estimate metrics from a sample in which only some rows are labelled.
 
     If `read` is passed, labelled rows are weighted by the inverse of their labelling
-    probability, as described at `_weighted`. `expected` is described at `corrected`.
+    probability, as described at `_weighted`. `expected` is passed to `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)

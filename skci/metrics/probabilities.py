@@ -139,7 +139,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         return self._measure
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function of the means of the features."""
+    """Function that computes the metric from feature means."""
 
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
@@ -229,9 +229,11 @@ class BrierScoreCI(
     .. math:: E(p - y)^2, \quad \text{for many labels} \quad \sum_c E(p_c - 1\{Y =
         c\})^2
 
-    With more than two labels, the score is the sum over labels, between 0 and 2. With
-    several targets, it is the sum over targets, halved for two targets. The
-    probabilities of several targets must add up to 1. The estimate equals
+    where p is the predicted probability of the positive label, y is 1 for this label
+    and 0 otherwise, and :math:`p_c` is the predicted probability of label c. With more
+    than two labels, the score is the sum over labels, between 0 and 2. With several
+    targets, it is the sum over targets, halved for two targets. The probabilities of
+    several targets must add up to 1. The estimate equals
     :func:`sklearn.metrics.brier_score_loss`.
 
     Losses are between 0 and 1, so that the score interval of a bounded mean is
@@ -332,7 +334,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
 
     .. math:: E \max(0, 1 - s)
 
-    s is the margin of a row. With two labels, the margin of a positive row is its
+    where s is the margin of a row. With two labels, the margin of a positive row is its
     decision value, and the margin of a negative row is minus its decision value. With
     more labels, the margin is the value of the true label minus the largest value of
     the other labels (Crammer and Singer, 2001). The estimate equals
@@ -374,9 +376,10 @@ class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):
 
     .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
 
-    The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
-    class proportions has no effect to first order, because no other constant prediction
-    has a smaller Brier score.
+    where p are the predicted probabilities and E[y] the class proportions. The estimate
+    equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the class
+    proportions has no effect to first order, because no other constant prediction has a
+    smaller Brier score.
 
     Examples
     --------
@@ -390,10 +393,11 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
 
     .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
 
-    The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
-    the class proportions has no effect to first order, because no other constant
-    prediction has a smaller loss. With several targets the proportions do not add up to
-    1, and the interval allows for their uncertainty.
+    where p are the predicted probabilities and E[y] the class proportions. The estimate
+    equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of the class
+    proportions has no effect to first order, because no other constant prediction has a
+    smaller loss. With several targets the proportions do not add up to 1, and the
+    interval allows for their uncertainty.
 
     Examples
     --------

@@ -355,8 +355,8 @@ class NDCGCI(_GainCI, measure="ndcg"):
     .. math:: \frac{\sum_{i \le k} g_i / \log_2 (i + 1)}
         {\sum_{i \le k} g^*_i / \log_2 (i + 1)}
 
-    where :math:`g_i` are the gains of the documents in the order of their scores and
-    :math:`g^*_i` the gains in the order of their relevance. The estimate equals
+    where :math:`g_i` is the gain of the document at rank i in the order of scores, and
+    :math:`g^*_i` the gain at rank i in the order of relevance. The estimate equals
     :func:`sklearn.metrics.ndcg_score`, where the value of a query without a relevant
     document is 0.
 
@@ -383,8 +383,8 @@ class DCGCI(
 
     .. math:: \sum_{i \le k} g_i / \log_b (i + 1)
 
-    where :math:`g_i` are the gains of the documents in the order of their scores. The
-    estimate equals :func:`sklearn.metrics.dcg_score`.
+    where :math:`g_i` is the gain of the document at rank i, and b the base of the
+    logarithm. The estimate equals :func:`sklearn.metrics.dcg_score`.
 
     Parameters
     ----------
@@ -437,7 +437,8 @@ class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
 
     .. math:: \frac 1Q \sum_q \frac 1{r_q}
 
-    where :math:`r_q` is the rank of the first relevant document of query q.
+    where :math:`r_q` is the rank of the first relevant document of query q, and Q is
+    the number of queries.
 
     A query without a relevant document among the first k, or among the retrieved
     documents, has the value 0. The metric is ``recip_rank`` of trec_eval.
@@ -461,8 +462,8 @@ class MeanAveragePrecisionCI(_HitsCI, measure="map"):
     .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}}
         \frac{\#\{j \le i : d_j \text{ relevant}\}}{i}
 
-    where :math:`R_q` is the number of relevant documents of query q, and documents are
-    in the order of their scores.
+    where query q has :math:`R_q` relevant documents, and :math:`d_i` is the document at
+    rank i. The outer mean is over the Q queries.
 
     The precision at a document is the proportion of relevant documents among the
     documents down to this document. The average precision of a query is the mean of the
@@ -516,7 +517,8 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
     .. math:: \frac 1Q \sum_q
         \frac{\#\{j \le k : d_j \text{ relevant}\}}{\#\{j : d_j \text{ relevant}\}}
 
-    The proportion is averaged over the Q queries.
+    where :math:`d_j` is the document at rank j. The proportion is averaged over the Q
+    queries.
 
     Examples
     --------
@@ -536,9 +538,9 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
 
     .. math:: \frac 1Q \sum_q \frac{\#\{j \le k : d_j \text{ relevant}\}}{k}
 
-    The proportion is averaged over the Q queries. If a query has fewer than k
-    documents, the number of its relevant documents is still divided by k, as in
-    trec_eval.
+    where :math:`d_j` is the document at rank j. The proportion is averaged over the Q
+    queries. If a query has fewer than k documents, the number of its relevant documents
+    is still divided by k, as in trec_eval.
 
     Examples
     --------
@@ -558,8 +560,9 @@ class HitRateCI(_AtKCI, measure="hit_rate@k"):
 
     .. math:: P(\text{some } d_j, j \le k, \text{ is relevant})
 
-    The metric is ``success`` of trec_eval. If ties are averaged, the value of a query
-    is the probability that the first k documents include a relevant document.
+    where :math:`d_j` is the document at rank j. The metric is ``success`` of trec_eval.
+    If ties are averaged, the value of a query is the probability that the first k
+    documents include a relevant document.
 
     Examples
     --------
@@ -580,8 +583,8 @@ class RPrecisionCI(_RelevantCI, measure="r_precision"):
     .. math:: \frac 1Q \sum_q
         \frac{\#\{j \le R_q : d_j \text{ relevant}\}}{R_q}
 
-    where :math:`R_q` is the number of relevant documents of query q. The metric is
-    ``Rprec`` of trec_eval.
+    where query q has :math:`R_q` relevant documents, and :math:`d_j` is the document at
+    rank j. The mean is over the Q queries. The metric is ``Rprec`` of trec_eval.
 
     Examples
     --------
@@ -668,7 +671,8 @@ class LabelRankingAveragePrecisionCI(
     .. math:: \frac 1n \sum_i \frac 1{|Y_i|} \sum_{l \in Y_i}
         \frac{\#\{m \in Y_i : s_{im} \ge s_{il}\}}{\#\{m : s_{im} \ge s_{il}\}}
 
-    where :math:`Y_i` are the true labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i, and :math:`s_{il}` is the score of
+    label l.
 
     For each true label of a row, consider all labels with at least the score of this
     label, and the proportion of true labels among them. The value of the row is the
@@ -704,7 +708,8 @@ class LabelRankingLossCI(
     .. math:: \frac 1n \sum_i
         P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)
 
-    where :math:`Y_i` are the true labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i, and :math:`s_{il}` is the score of
+    label l.
 
     A pair consists of a true label of the row and another label. Lower is better. The
     estimate equals :func:`sklearn.metrics.label_ranking_loss`. The value of a row with
@@ -738,7 +743,8 @@ class CoverageErrorCI(
 
     .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
 
-    where :math:`Y_i` are the true labels of row i and s the scores.
+    where :math:`Y_i` are the true labels of row i, and :math:`s_{il}` is the score of
+    label l.
 
     Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
 

@@ -335,7 +335,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         ]
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function of the means of the columns."""
+    """Function that computes the metric from means of variables."""
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         """Return the function that computes the metric of a target from means."""
@@ -478,10 +478,10 @@ class MeanAbsoluteScaledErrorCI(
 
     .. math:: \frac{E|y - \hat y|}{\frac 1{T - m} \sum_{t=m+1}^T |x_t - x_{t-m}|}
 
-    The denominator is the mean absolute error of the naive forecast in the training
-    series x; the naive forecast of a value is the value m steps earlier [1]_. The
-    denominator is treated as known, so that the interval is the interval of the mean
-    absolute error, divided by the denominator.
+    The denominator is the mean absolute error of a naive forecast in the training
+    series x of length T. The naive forecast of a value is the value m steps earlier
+    [1]_. The denominator is treated as known, so that the interval is the interval of
+    the mean absolute error, divided by the denominator.
 
     Parameters
     ----------
@@ -623,7 +623,8 @@ class RootMeanSquaredLogErrorCI(
 
     .. math:: \sqrt{E(\log(1 + y) - \log(1 + \hat y))^2}
 
-    The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`.
+    where y is the true and :math:`\hat y` the predicted value. The estimate equals
+    :func:`sklearn.metrics.root_mean_squared_log_error`.
 
     Examples
     --------
@@ -654,7 +655,8 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
 
     .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
 
-    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`. The name
+    where y is the true value, :math:`\hat y` the predicted quantile and :math:`\alpha`
+    its level. The estimate equals :func:`sklearn.metrics.mean_pinball_loss`. The name
     "mean_pinball_loss@0.9" stands for the metric of a quantile at level 0.9.
 
     Examples
@@ -736,7 +738,8 @@ class PearsonCorrelationCI(
 
     .. math:: \mathrm{Cov}(y, \hat y) / (\sigma_y \sigma_{\hat y})
 
-    The estimate equals :func:`scipy.stats.pearsonr`.
+    where y is the true and :math:`\hat y` the predicted value. The estimate equals
+    :func:`scipy.stats.pearsonr`.
 
     Examples
     --------
@@ -827,9 +830,10 @@ class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
     .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
         q \text{ the } \alpha \text{-quantile of } y
 
-    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, apart from the
-    interpolation of the quantile in older releases. The uncertainty of the quantile has
-    no effect to first order, because the quantile minimises the mean loss.
+    where :math:`\ell_\alpha` is the pinball loss at level :math:`\alpha`. The estimate
+    equals :func:`sklearn.metrics.d2_pinball_score`, apart from the interpolation of the
+    quantile in older releases. The uncertainty of the quantile has no effect to first
+    order, because the quantile minimises the mean loss.
 
     Examples
     --------
@@ -886,7 +890,8 @@ class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
 
     .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
 
-    p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
+    where y is the true and :math:`\hat y` the predicted value, and p is the power. The
+    estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
 
     Examples
     --------

@@ -178,9 +178,9 @@ class KolmogorovSmirnovCI(
 
     .. math:: \max_t \, P(S_+ \ge t) - P(S_- \ge t)
 
-    :math:`S_+` and :math:`S_-` are the scores of a positive and a negative row. The
-    statistic is the largest informedness (true positive rate minus false positive rate)
-    over all thresholds. The estimate equals the statistic of
+    where :math:`S_+` and :math:`S_-` are the scores of a positive and a negative row.
+    The statistic is the largest informedness (true positive rate minus false positive
+    rate) over all thresholds. The estimate equals the statistic of
     :func:`scipy.stats.ks_2samp` with ``alternative="less"``.
 
     Parameters
@@ -264,10 +264,10 @@ class GainAtCI(_AtShareCI):
 
     .. math:: P(s \ge t \mid y = 1), \quad P(s \ge t) = k
 
-    where k is the selected share of all rows, such as the customers that a campaign
-    reaches. If only a fraction of the rows with equal scores is selected, each of these
-    rows counts with this fraction. The string name for a tenth of the rows is
-    "gain@0.1".
+    where s is the score, y the label (0 or 1) and t the threshold. The share k of all
+    rows is selected, such as the customers that a campaign reaches. If only a fraction
+    of the rows with equal scores is selected, each of these rows counts with this
+    fraction. The string name for a tenth of the rows is "gain@0.1".
 
     Examples
     --------
@@ -284,9 +284,9 @@ class LiftAtCI(_AtShareCI):
 
     .. math:: \frac{P(y = 1 \mid s \ge t)}{P(y = 1)}, \quad P(s \ge t) = k
 
-    where k is the selected share of all rows. The lift is the gain (:class:`GainAtCI`)
-    divided by k, and at most 1 / k. The string name for a tenth of the rows is
-    "lift@0.1".
+    where s is the score, y the label (0 or 1) and t the threshold. The share k of all
+    rows is selected. The lift is the gain (:class:`GainAtCI`) divided by k, and at most
+    1 / k. The string name for a tenth of the rows is "lift@0.1".
 
     Examples
     --------

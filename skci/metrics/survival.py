@@ -141,10 +141,12 @@ class Concordance(ShareOfPairs):
     .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
         {\sum_{i, j} p_i p_j w_i c_{ij}}
 
-    The sums are over rows i whose event is observed before tau. :math:`c_{ij}` is 1 if
-    the event or censoring of row j is later, or if row j is censored at the time of row
-    i, and 0 otherwise. :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0 for a
-    negative number. The weight :math:`w_i` is 1, or :math:`G(T_i-)^{-2}` (Uno and
+    Here :math:`p_i` is the weight of row i and :math:`r_i` its risk. The sums are over
+    rows i whose event is observed before tau. :math:`c_{ij}` is 1 if the event or
+    censoring of row j is later, or if row j is censored at the time of row i, and 0
+    otherwise. :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0 for a negative
+    number. The factor :math:`w_i` is 1, or :math:`G(T_i-)^{-2}`, where G is the
+    probability of not being censored before the time :math:`T_i` of row i (Uno and
     others, 2011).
     """
 
@@ -198,7 +200,7 @@ class Concordance(ShareOfPairs):
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Return the weights of later and earlier partners, and of all pairs.
+        """Return the total weights of later partners, earlier partners and all pairs.
 
         The partners of a row are the rows with which it forms a pair. The weights of
         later and earlier partners are two arrays with an entry for each row.
@@ -246,10 +248,12 @@ class CumulativeDynamicAuc(ShareOfPairs):
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
         {\sum_i p_i w_i \sum_j p_j}
 
-    The sums are over rows i whose event is observed at or before the time, with weight
-    :math:`w_i = 1 / G(T_i-)`, and over rows j that are followed beyond the time
-    (Blanche and others, 2013). :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0
-    for a negative number.
+    Here :math:`p_i` is the weight of row i and :math:`r_i` its risk. The sums are over
+    rows i whose event is observed at or before the given time, and over rows j that are
+    followed beyond the time (Blanche and others, 2013). The factor :math:`w_i` is
+    :math:`1 / G(T_i-)`, where G is the probability of not being censored before the
+    event at :math:`T_i`. :math:`\phi` is 1 for a positive number, 1/2 for 0 and 0 for a
+    negative number.
     """
 
     follow_up: FollowUp
@@ -295,8 +299,9 @@ class SurvivalBrier(Functional):
     .. math:: \sum_i p_i \Bigl(\frac{S_i(t)^2 1(T_i \le t, \text{event})}{G(T_i-)}
         + \frac{(1 - S_i(t))^2 1(T_i > t)}{G(t)}\Bigr)
 
-    This is the score at time t (Gerds and Schumacher, 2006). :math:`S_i` is the
-    predicted survival of row i, and G the probability of not being censored.
+    This is the score at time t (Gerds and Schumacher, 2006). Row i has the weight
+    :math:`p_i` and the predicted survival :math:`S_i`. Its event or censoring is at
+    :math:`T_i`. G is the probability of not being censored.
     """
 
     follow_up: FollowUp
@@ -403,12 +408,13 @@ class ConcordanceCI(
 
     .. math:: P(R_i > R_j \mid T_i < T_j)
 
-    R are risks and T times. Two rows are a pair if one row has an event, and the other
-    row is followed longer or is censored at the same time. Two events at the same time
-    are no pair, and pairs with equal risks count half, as in R's package survival. By
-    default the metric is Harrell's C, which depends on the distribution of censoring
-    times. `weighting` and `tau` correct for this distribution; the metric is then Uno's
-    C. The standard error is computed by the infinitesimal jackknife.
+    where row i has the risk :math:`R_i` and the event time :math:`T_i`. Two rows are a
+    pair if one row has an event, and the other row is followed longer or is censored at
+    the same time. Two events at the same time are no pair, and pairs with equal risks
+    count half, as in R's package survival. By default the metric is Harrell's C, which
+    depends on the distribution of censoring times. `weighting` and `tau` correct for
+    this distribution; the metric is then Uno's C. The standard error is computed by the
+    infinitesimal jackknife.
 
     Parameters
     ----------
@@ -478,11 +484,12 @@ class CumulativeDynamicAucCI(
 
     .. math:: P(R_i > R_j \mid T_i \le t < T_j)
 
-    Cases are the rows with an event at or before time t, and controls the rows that are
-    followed beyond time t. Rows that are censored before t are neither cases nor
-    controls. Cases represent these rows: a case has the weight :math:`1 / G(T_i-)`,
-    where G is the probability of not being censored before the event (Blanche and
-    others, 2013). The string name for a time of 365 is "cumulative_dynamic_auc@365".
+    where row i has the risk :math:`R_i` and the event time :math:`T_i`. Cases are the
+    rows with an event at or before time t, and controls the rows that are followed
+    beyond time t. Rows that are censored before t are neither cases nor controls. Cases
+    represent these rows: a case has the weight :math:`1 / G(T_i-)`, where G is the
+    probability of not being censored before the event (Blanche and others, 2013). The
+    string name for a time of 365 is "cumulative_dynamic_auc@365".
 
     References
     ----------
@@ -544,7 +551,8 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
 
     .. math:: E[(1(T > t) - S(t))^2]
 
-    Rows that are censored before the time are represented by other rows, which are
+    where T is the event time and S(t) the predicted probability of survival to time t.
+    Rows that are censored before this time are represented by other rows, which are
     weighted by the inverse of the probability of not being censored (Gerds and
     Schumacher, 2006). The string name for a time of 365 is "survival_brier@365". The
     metric is undefined, with a warning, if no row is followed beyond the time.

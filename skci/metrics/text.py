@@ -100,8 +100,8 @@ class WordErrorRateCI(_EditRateCI, measure="wer"):
     where reference i has :math:`N_i` words, and :math:`E_i` is the number of
     substitutions, deletions and insertions of words that turn the reference into the
     recognised text. The estimate equals ``jiwer.wer``; jiwer must be installed.
-    Differences in case and punctuation count as errors; texts should therefore be
-    normalised before.
+    Differences in case and punctuation count as errors, so that texts should be
+    normalised first.
 
     Examples
     --------
