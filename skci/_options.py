@@ -1,7 +1,8 @@
 """Options of public functions: shared docstrings, and hints for misspelt options.
 
 An option is declared once, in the signature and the docstring of one function.
-`entry_point` copies both to other functions. The code that reads the option checks it.
+`entry_point` copies the option and its description to other functions. The function
+that uses the option checks the value.
 """
 
 import difflib
@@ -63,7 +64,7 @@ _READERS = {
     ".feather": "feather",
     ".arrow": "feather",
 }
-"""Format in the name of the pandas function that reads a file, by file extension."""
+"""End of the name of a pandas function, as in ``read_csv``, by file extension."""
 
 QUERY_HINT = (
     "only ranking metrics use it. A function of the rows requires one row per query, "

@@ -1,8 +1,9 @@
 """Progress line of long computations: count, total and remaining time.
 
-The line is written to standard error if that is a terminal or a notebook. Updates
-overwrite the line, and it is removed at the end. Computations of less than three
-seconds show no line. Among nested lines, only the outermost line is shown.
+The line is written to standard error if standard error is a terminal or a notebook.
+Updates overwrite the line, and the end of the computation removes the line.
+Computations of less than three seconds show no line. Among nested lines, only the
+outermost line is shown.
 """
 
 import sys

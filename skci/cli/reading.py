@@ -151,7 +151,7 @@ def design_of(
     crossed: tuple[str, str] | None = None,
     time: str | None = None,
 ) -> Any:
-    """Return the sampling design for the columns that are named, or None.
+    """Return the sampling design from named columns, or None without such columns.
 
     Parameters
     ----------

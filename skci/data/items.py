@@ -95,7 +95,7 @@ class Items:
     columns: Sequence[tuple[str, str]]
     """Model and scorer of each column of grades."""
     n_samples: Array
-    """Number of samples of each item, (columns, n)."""
+    """Number of samples of each item, with a row for each column of grades."""
     squares: Array
     """Sum of squared deviations of the samples of each item from their mean."""
     missing: str
@@ -104,12 +104,15 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class GradedSamples:
-    """Grades of the samples of each item, as passed by the user; NaN if missing."""
+    """Grades of the samples of each item, as passed by the user.
+
+    NaN represents a missing grade.
+    """
 
     models: Sequence[str]
     scorers: Sequence[str]
     column: Array
-    """Index of each sample's pair of model and scorer, among all pairs."""
+    """Index of the pair of model and scorer to which each sample belongs."""
     item: Array
     """Item index of each sample."""
     grades: Array

@@ -1,4 +1,4 @@
-"""Labels: checks, order, encoding and counts."""
+"""Functions that check, sort, encode and count labels."""
 
 import math
 from collections.abc import Iterable, Sequence

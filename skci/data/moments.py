@@ -73,7 +73,7 @@ class Means:
     monomials: tuple[Monomial, ...]
     origins: Mapping[Variable, float]
     values: Array
-    """Columns of the rows, (m, columns)."""
+    """Values of the columns in each row, of shape (m, columns)."""
 
     @classmethod
     def of_rows(
@@ -344,7 +344,7 @@ class MomentSample(Sample):
         labelled: Iterable[str],
         *others: Iterable[str],
     ) -> MomentSample:
-        """Return a sample that contains the moments of models.
+        """Return a sample that contains the moments of predictions.
 
         `labelled` are the names of the models with predicted labels. `others` are the
         names of the models with scores, with numbers and with items.

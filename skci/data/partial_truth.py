@@ -1,4 +1,4 @@
-"""Partially labelled rows: their columns, and samples of them."""
+"""Data in which only some rows are labelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of user data to a sample: the reader of all entry points."""
+"""Reader that converts the truth and the predictions of users to a sample."""
 
 from __future__ import annotations
 

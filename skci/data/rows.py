@@ -65,7 +65,7 @@ def as_column(
 ) -> Array:
     """Convert labels to a one-dimensional array.
 
-    `several` is added to the error for several columns.
+    `several` is added to the error that several columns raise.
     """
     requirement = "a one-dimensional array of labels"
     column = values
@@ -176,10 +176,10 @@ def check_numbers(
     hint: str = "",
     missing: bool = False,
 ) -> Array:
-    """Check finite numbers in one column of n rows; None allows any number of rows.
+    """Check that a column contains n finite numbers.
 
-    `hint` is added to the error for several columns. If `missing` is true, numbers may
-    be NaN.
+    If `n` is None, the column may have any length. `hint` is added to the error that
+    several columns raise. If `missing` is true, numbers may be NaN.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -393,7 +393,7 @@ def check_probabilities(
 
 @dataclass(eq=False)
 class Alignment:
-    """Check that pandas objects have rows and columns in the same order."""
+    """Checker of the order of rows and columns in pandas objects."""
 
     _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 

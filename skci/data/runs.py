@@ -164,11 +164,11 @@ class Runs:
         paired: bool = False,
         degrees_of_freedom: str = "quadrature",
     ) -> Bunch:
-        """Convert a table of reads to arguments of `joint_report`.
+        """Convert a long table of predictions to arguments of `joint_report`.
 
-        The table has a row for each model, run and case. Repeated reads of a case are
-        not independent cases. The result contains the truth of each case once, and the
-        reads of each run in the order of the cases.
+        The table has a row for each read, that is, for each model, run and case.
+        Repeated reads of a case are not independent cases. The result contains the
+        truth of each case once, and the reads of each run in the order of the cases.
 
         Parameters
         ----------

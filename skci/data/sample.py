@@ -1,4 +1,4 @@
-"""Sample: the columns read from each unit, and the sampling design of its rows."""
+"""Sample of rows: the data that metrics read, and the sampling design."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Scores:
     edges: Array | None = None
     """Increasing lower edges of bins; an additional bin is below the first edge."""
     ranges: Array | None = None
-    """Smallest and largest score of the rows of each unit if binned, (2, n)."""
+    """Smallest and largest score in each unit if scores are binned, of shape (2, n)."""
 
     @classmethod
     def united(
@@ -410,10 +410,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur, and of at least two labels.
+        """Codes of the labels that occur, completed to at least two labels.
 
-        Other labels come from options or a confusion matrix, and do not change the
-        counts of tables.
+        The remaining labels come from options or a confusion matrix, and do not change
+        the counts of tables.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -562,7 +562,7 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models that have each kind of predictions, except proxies."""
+        """Names of the models by kind of predictions, without proxies."""
         kinds = {}
         columns = self.labelled, self.scores, self.numbers, self.items
         for kind, models in zip(KINDS, columns, strict=True):
@@ -679,4 +679,4 @@ def _cell_map(
 
 
 _common_cell_map = lru_cache(1 << 12)(_cell_map)
-"""Map shared by all samples, for kinds with few cells."""
+"""Cached version of `_cell_map`, shared by all samples."""

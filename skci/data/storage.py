@@ -146,7 +146,7 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 
 
 def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
-    """Read and check a sample and its options from a file by `write_sample`."""
+    """Read a sample and its options from a file, and check the sample."""
     path, is_json = _as_path(path)
     error_prefix = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:

@@ -240,7 +240,7 @@ class LogFile:
 
     @property
     def name(self) -> str:
-        """Name of the file; compressed text is named without the extension ``.gz``."""
+        """Name of the file, without the extension ``.gz`` of compressed text."""
         name, ending = self.path.stem, self.path.suffix.lower()
         is_text = Path(name).suffix.lower() in _KINDS
         return name if ending == _COMPRESSED and is_text else self.path.name

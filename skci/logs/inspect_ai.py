@@ -131,7 +131,7 @@ def _statements(
 
 
 def _printed(metrics: Any) -> tuple[str, list[Any]]:
-    """Return the printed metrics of a scorer as text, and values of possible means."""
+    """Return a scorer's printed metrics as text, and the values that may be means."""
     named_values = [
         (str(metric.get("name", key)).rpartition("/")[-1], metric.get("value"))
         for key, metric in (metrics.items() if isinstance(metrics, dict) else ())

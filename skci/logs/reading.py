@@ -388,7 +388,7 @@ class _Collector:
     def rows(self) -> LogRows:
         """Return all grades as rows, and check that the rows are distinct.
 
-        An item without any grade has the grade NaN by each scorer of its task.
+        An item without any grade gets the grade NaN for each scorer of its task.
         """
         columns: dict[str, Array] = {
             name: np.array(names, dtype=object) for name, names in self._columns.items()

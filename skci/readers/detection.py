@@ -185,15 +185,15 @@ class _Class(NamedTuple):
     """
 
     image: Array
-    """Image index of each detection, (detections,)."""
+    """Image index of each detection."""
     rank: Array
     """Number of detections in the same image with larger scores."""
     hits: Array
-    """Mask of detections that match an object, (detections, areas, overlaps)."""
+    """Whether detections match an object, of shape (detections, areas, overlaps)."""
     counts: Array
-    """Mask of detections that are not ignored, (detections, areas, overlaps)."""
+    """Whether detections count in metrics, of shape (detections, areas, overlaps)."""
     objects: Array
-    """Number of objects that are not ignored, (images, areas)."""
+    """Number of objects that count in metrics, of shape (images, areas)."""
 
     def at(self, area: int, overlap: int) -> _Class:
         """Return the masks and object counts for one range of areas and one overlap."""

@@ -50,7 +50,7 @@ from skci.reports.rendering import (
 )
 
 References = Callable[[str], Mapping[ParameterLabels, TableParameter]]
-"""Function from "rest" or "overall" to the reference parameter of each subgroup key."""
+"""Function that returns the reference parameters for "rest" or for "overall"."""
 
 _ROUNDING = 1e-9  # largest design effect that counts as zero
 _MUCH_WIDER = 2.0  # smallest ratio of widths that the header explains
@@ -690,7 +690,7 @@ class Report(TabularReport[MetricEstimate]):
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Return the values of each label column over all keys."""
+    """Return the labels of parameters as columns, by the name of the column."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
@@ -701,7 +701,7 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 def _widening_by_bounds(
     joint: JointEstimate, extended: Mapping[int, TableParameter]
 ) -> float:
-    """Return the ratio of the widths of score intervals and of intervals by "hall".
+    """Return how many times wider score intervals are than "hall" intervals.
 
     The result is the largest ratio of widths at the same critical value. Score
     intervals for bounded means are wider, because they allow for values at the bounds

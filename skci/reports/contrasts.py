@@ -43,7 +43,7 @@ _REFERENCES: dict[str | None, str] = {
 }  # names of references in sentences
 
 Separated = dict[str, list[tuple[str, str, str]]]
-"""Findings on pairs by panel, such as ("A", "is worse than {}", "B")."""
+"""Findings on two models by panel title, such as ("A", "is worse than {}", "B")."""
 
 
 _PREDICATES = {
@@ -236,7 +236,7 @@ class ContrastReport(ReportWithContrasts):
     _margin: Mapping[str, float] = MappingProxyType({})
     """Largest irrelevant difference, by metric."""
     _reference: str | None = None
-    """Reference of all comparisons, "rest" or "overall"; None for subgroups."""
+    """Reference of all comparisons: "rest", "overall" or None (no reference)."""
 
     @cached_property
     def _margins(self) -> Array:

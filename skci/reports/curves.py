@@ -328,7 +328,7 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds of pairs of a model and a threshold name.
+        """Return the thresholds of points, each a model name and a threshold name.
 
         The result is an array or, if models have names, a dict by model.
         """

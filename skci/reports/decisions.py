@@ -101,7 +101,7 @@ class RequirementReport(TabularReport[Verdict]):
     subjects : sequence of K str
         Names of the models, or of the comparisons.
     requirements : sequence of K (str, float)
-        ``(">=", value)`` or ``("<=", value)``.
+        Minimum ``(">=", value)`` or maximum ``("<=", value)`` of each estimate.
     estimates : sequence of K MetricEstimate
         Estimates to which the requirements apply.
     verdicts : sequence of K Verdict
@@ -127,7 +127,7 @@ class RequirementReport(TabularReport[Verdict]):
     """
 
     _headline: ClassVar[Any] = None
-    """Title of an HTML page that leads with the verdicts alone, if any."""
+    """Title of an HTML page that starts with the verdicts, or None."""
 
     names: Mapping[str, Sequence[str]]
     subjects: Sequence[str]
@@ -260,7 +260,7 @@ def check_directions(
     """Check the directions of comparisons of two models.
 
     For example, "new accuracy <= old" raises an error unless the opposite direction is
-    also required, because a worse model meets it.
+    also required, because a worse model meets this requirement.
     """
     signs = {(x.name, x.metric, x.sign) for x in required}
     for name, metric, sign, value, sides in required:
@@ -391,7 +391,7 @@ _GAIN = "better than the best other by"
 
 
 class ComparisonWithBest(NamedTuple):
-    """Comparison of a model with the best of the other models, a named tuple.
+    """Comparison of a model with the best of the other models, as a named tuple.
 
     Returned by indexing a :class:`BestReport`.
 
@@ -421,7 +421,7 @@ class ComparisonWithBest(NamedTuple):
 
 
 class RankInterval(NamedTuple):
-    """Rank of a model with its confidence interval, a named tuple.
+    """Rank of a model with its confidence interval, as a named tuple.
 
     Returned by indexing a :class:`RankReport`.
 
@@ -515,7 +515,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def may_be_best(self) -> Array:
-        """Mask of the models that may be the best, shape (R,)."""
+        """Mask of the models that may be the best, of shape (R,)."""
         return self.intervals[:, 1] > 0
 
     @property
@@ -546,7 +546,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         return finding_on_best(panel, self._rows, leaders, self.models)
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
-        """Draw the interval of each model minus the best other model, the best first.
+        """Draw an interval for each model minus the best other model.
+
+        Models are sorted by the estimate, with the best model first.
 
         Parameters
         ----------
@@ -606,7 +608,7 @@ def finding_on_best(
 
 
 class BestReports(HintedAttributes, dict[str, BestReport]):
-    """Reports on the best models by metric; a dict.
+    """Dict of reports on the best models, by metric.
 
     Returned by :meth:`JointReport.best`.
 
@@ -670,7 +672,7 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
-    """Confidence intervals for the ranks of several models; 1 is the best.
+    """Confidence intervals for the ranks of several models, where 1 is the best.
 
     Returned by :meth:`JointReport.ranks`. At the confidence level, the intervals cover
     all ranks on all metrics simultaneously. With individual intervals, the confidence
@@ -689,7 +691,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         Ranks of the estimates. Equal estimates have equal ranks, and undefined
         estimates have the rank NaN.
     intervals : int array of shape (K, 2)
-        Lower and upper limits.
+        Lower and upper limits of the ranks.
     confidence_level : float
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool

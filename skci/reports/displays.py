@@ -395,7 +395,7 @@ class ConfidenceIntervalDisplay(Display):
         return [*map(wrapped, self._rows)]
 
     def _colours(self) -> list[str]:
-        """Colour of each interval, shape (K,)."""
+        """Colour of each interval."""
         if self.verdicts is not None:
             return [VERDICT_COLOURS[verdict] for verdict in self.verdicts]
         indices = colour_indices(self.models or (), self.known_models)

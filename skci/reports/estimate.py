@@ -46,7 +46,7 @@ _MAX_CLASSES = 5  # classes named in a warning
 
 
 class ConfidenceInterval(NamedTuple):
-    """Limits of a confidence interval, a named tuple.
+    """Limits of a confidence interval, as a named tuple.
 
     Returned by :meth:`MetricEstimate.confidence_interval`.
 
@@ -521,7 +521,7 @@ class _Cause(NamedTuple):
     category: type[Warning]
     remedy: bool = False
     number: int | None = None
-    """Number in the message; the smallest number applies to all parameters."""
+    """Number in the message, or the smallest number for several parameters."""
 
 
 _Causes = Iterator[tuple[_Cause, int]]
@@ -644,7 +644,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
 
 
 def _warn(joint: JointEstimate, causes: _Causes) -> None:
-    """Issue one warning per category, without causes already reported to the user."""
+    """Issue one warning per category, about causes not yet reported to the user."""
     new = []
     for cause, k in causes:
         pair = cause.message, str(joint.parameters[k])

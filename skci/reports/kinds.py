@@ -29,8 +29,8 @@ from skci.reports.joint import JointReport
 class CrossValidationReport(JointReport):
     """Joint confidence intervals for several metrics after cross-validation.
 
-    Returned by :func:`skci.cross_validate_report`. A :class:`JointReport` that also
-    contains the splits.
+    Returned by :func:`skci.cross_validate_report`. It is a :class:`JointReport` that
+    also contains the splits.
 
     Attributes
     ----------
@@ -116,9 +116,9 @@ class SearchReport(CrossValidationReport):
 class LearningCurveReport(JointReport):
     """Joint confidence intervals for several metrics along learning curves.
 
-    Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` indexed by
-    model, metric and training size. :meth:`~JointReport.differences` compares models at
-    each size, and :meth:`~JointReport.gaps` compares the sizes of each model.
+    Returned by :func:`skci.learning_curve_report`. It is a :class:`JointReport` indexed
+    by model, metric and training size. :meth:`~JointReport.differences` compares models
+    at each size, and :meth:`~JointReport.gaps` compares the sizes of each model.
     :meth:`~JointReport.select` also accepts sizes, as in ``train_size=["40", "80"]``.
 
     Examples
@@ -136,7 +136,7 @@ class LearningCurveReport(JointReport):
 
     @property
     def train_sizes(self) -> Array:
-        """Numbers of training rows, increasing, shape (S,)."""
+        """Increasing numbers of training rows, as an array of shape (S,)."""
         return np.unique(self._sizes)
 
     @property
@@ -152,8 +152,8 @@ class LearningCurveReport(JointReport):
 class ImportanceReport(JointReport):
     """Joint confidence intervals for the permutation importance of features.
 
-    Returned by :func:`skci.importance_report`. A :class:`JointReport` indexed by
-    feature and metric; ranks and differences refer to features.
+    Returned by :func:`skci.importance_report`. It is a :class:`JointReport` indexed by
+    feature and metric. Ranks and differences refer to features.
 
     Examples
     --------
@@ -334,7 +334,7 @@ class RunsContrastReport(_OverRuns, ContrastReport):
     """Joint confidence intervals for contrasts of means over runs.
 
     Returned by the contrast methods of a :class:`RunsReport`, such as
-    :meth:`.JointReport.differences`. A :class:`ContrastReport` with the planning
+    :meth:`.JointReport.differences`. It is a :class:`ContrastReport` with the planning
     methods of a :class:`RunsReport`.
 
     Examples
@@ -356,8 +356,8 @@ class RunsReport(_OverRuns, JointReport):
     """Joint confidence intervals for means over several runs of each model.
 
     Returned by :func:`skci.joint_report` and other functions if models are passed as
-    :class:`skci.designs.Runs`. A :class:`JointReport` that also separates the variances
-    due to rows and to runs.
+    :class:`skci.designs.Runs`. It is a :class:`JointReport` that also separates the
+    variances due to rows and to runs.
 
     Examples
     --------
@@ -452,7 +452,7 @@ class Spread:
 
     @classmethod
     def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
-        """Compute the variance components of the items that a parameter uses.
+        """Compute the variance components of a mean grade from its items.
 
         The variance within each item comes only from the samples of this item, because
         items with more samples may vary more. An item with one sample gets the mean
@@ -510,8 +510,8 @@ class Spread:
 class GradesReport(JointReport):
     """Joint confidence intervals for the mean grades of models, by scorer.
 
-    Returned by :func:`skci.grades_report`. A :class:`JointReport` whose metrics are the
-    scorers. It also has the variances of grades between and within items.
+    Returned by :func:`skci.grades_report`. It is a :class:`JointReport` whose metrics
+    are the scorers. It also has the variances of grades between and within items.
 
     Examples
     --------
@@ -571,7 +571,7 @@ class GradesReport(JointReport):
         half_width : float or mapping of str to float, optional
             Largest half width of the intervals, for all metrics or by metric.
         samples_per_item : int, optional
-            Number of samples per item; defaults to the samples in the pilot.
+            Number of samples per item; defaults to the number in the pilot.
         requirement : str, list of str, or mapping of str to (str, float), optional
             Requirements as in :meth:`JointReport.sample_size`, with `power`, for
             independent items of equal weight; alternative to both other parameters.
@@ -646,7 +646,7 @@ class GradesReport(JointReport):
 class SuiteReport(JointReport):
     """Joint confidence intervals for scores aggregated over the tasks of a suite.
 
-    Returned by :func:`skci.suite_report`. A :class:`JointReport` with the methods
+    Returned by :func:`skci.suite_report`. It is a :class:`JointReport` with the methods
     ``probability_of_improvement`` and ``performance_profile``.
 
     Examples
@@ -737,7 +737,7 @@ class SuiteReport(JointReport):
 class VotesReport(JointReport):
     """Joint confidence intervals for model strengths from pairwise votes.
 
-    Returned by :func:`skci.votes_report`. A :class:`JointReport` with the metric
+    Returned by :func:`skci.votes_report`. It is a :class:`JointReport` with the metric
     "strength" and, if estimated, effects of the position, of covariates and of ties.
     The effect of ties is the logarithm of Davidson's parameter.
 

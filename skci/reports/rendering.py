@@ -1,4 +1,4 @@
-"""Tables of text cells as plain text, Markdown, LaTeX and HTML; data frames."""
+"""Tables as plain text, Markdown, LaTeX, HTML and data frames."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def wrap(text: str, width: int | None) -> str:
 
 
 def _width(text: str) -> int:
-    """Number of terminal columns of a text."""
+    """Width of a text in terminal columns."""
     if text.isascii():
         return len(text)
     return sum(

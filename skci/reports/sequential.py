@@ -1,4 +1,4 @@
-"""Verdicts on requirements at several looks at growing data, until decided."""
+"""Verdicts on requirements, evaluated at several looks at growing data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class SequentialReport(RequirementReport):
     n_read : int
         Number of items in the data.
     next_look : int or None
-        Number of items at the next planned look, if items ended before it; else None.
+        Number of items at the next planned look, if the items ended before this look.
+        Otherwise None.
 
     Examples
     --------
