@@ -52,7 +52,7 @@ from skci.measures.functional import exp_ratio
 from skci.measures.traits import IDENTITY, LOG, MeasureProperties
 from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.metric_set import methods_by_metric
-from skci.metrics.proxies import SEVERAL_JUDGES_HINT, estimate_judged_grades
+from skci.metrics.proxies import estimate_judged_grades
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_report
 
@@ -305,7 +305,8 @@ def grades_report(
             judge, runs_of_judge = read(proxy)
         except (TypeError, ValueError) as error:
             message = str(error).replace("grades", "proxy", 1)
-            raise type(error)(f"{message}{SEVERAL_JUDGES_HINT}") from error
+            remedy = "average several judges, as in proxy={model: mean of judges}"
+            raise type(error)(f"{message}; {remedy}") from error
         remedy = "runs; average the grades of each item over runs, or report on one run"
         check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":

@@ -375,7 +375,6 @@ joint_report(Y, {{"A": {{0.1: Y - 1.0, 0.9: Y + 1.0}}}}, metrics="pinball@0.9")
     -> ^y_pred\['A'\] must .*, got dict; pass predictions by metric, .*pinball@0.9'
 joint_report("y", "a", data=FRAME, metrics="f1", groups=FRAME["y"])
     -> ^groups must name a column of data, .* got Series; pass its name, 'y'$
-joint_report(Y, A, metrics="f1", groups=Y, by=Y) -> ^groups .*; use one of the two$
 skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
 skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?

@@ -169,8 +169,6 @@ class RowOptions:
             clusters = names, positions[selected]
         if self.by is not None:
             subgroups = self._read_subgroups(column, selected)
-            if clusters is not None and self.by_name == "by":
-                _check_several_clusters(clusters[1], subgroups)
         if self.query is not None:
             check_mutually_exclusive("query", {"counts": self.counts})
             names, positions = named(self.query, "query", "query")
@@ -290,17 +288,6 @@ class RowOptions:
             for row in combinations.tolist()
         ]
         return Subgroups(codes, tuple(subgroups))
-
-
-def _check_several_clusters(clusters: Array, subgroups: Subgroups) -> None:
-    """Check that subgroups are not the clusters themselves."""
-    n_subgroups = len(subgroups.names)
-    pairs = len(distinct_rows(np.column_stack([clusters, subgroups.codes]))[0])
-    if n_subgroups > 1 and pairs == n_subgroups == len(np.unique(clusters)):
-        raise ValueError(
-            "groups must not be the subgroups of by, which would have a single group "
-            "each, without a variance; use one of the two"
-        )
 
 
 def _ranks_of_categories(values: Any) -> dict[Any, int]:

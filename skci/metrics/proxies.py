@@ -270,7 +270,6 @@ def _positive(matrix: Array) -> Array:
     return part
 
 
-SEVERAL_JUDGES_HINT = "; average several judges, as in proxy={model: mean of judges}"
 _FEW = 10  # minimum number of graded items in a stratum
 
 
@@ -291,8 +290,8 @@ def estimate_judged_grades(
     if shapes[0] != shapes[1]:
         raise ValueError(
             "proxy must have the same models, scorers and number of items as grades, "
-            f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like grades"
-            f"{SEVERAL_JUDGES_HINT}"
+            f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like "
+            "grades; average several judges, as in proxy={model: mean of judges}"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
