@@ -144,7 +144,10 @@ class _Term(NamedTuple):
 
     @property
     def values(self) -> Array:
-        """Values or features of the rows. The metric is a function of the means."""
+        """Values or features of the rows.
+
+        The metric is a function of the means of these values.
+        """
         if isinstance(self.functional, Mean):
             values = self.functional.values
         else:
@@ -168,7 +171,7 @@ class _Term(NamedTuple):
 
     @property
     def placements(self) -> Array:
-        """Number of negative rows below each positive row, and vice versa."""
+        """Number of rows of the other class with a lower score than each row."""
         area, size = self.functional, len(self.functional.positive)
         table = np.bincount(self.cells.ravel(), minlength=size)[:size]
         below = area.placements(table)
@@ -242,7 +245,10 @@ def _order_is_same(first: _Term, second: _Term) -> bool:
 
 
 def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
-    """Count the independent units with positive rows and with negative rows."""
+    """Count the independent units with positive rows and with negative rows.
+
+    Units are rows or clusters.
+    """
     counts = area.positive, area.negative
     (positive, first), (negative, second) = (
         _units(count, rows, design) for count in counts

@@ -33,7 +33,7 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Number of independent units, such as rows or clusters, and their unevenness."""
+    """Number of independent units, such as clusters, and inequality of weights."""
 
     n: int
     unevenness: float
@@ -42,8 +42,8 @@ class Units(NamedTuple):
     def share(self, alpha: float) -> float:
         """Upper confidence bound on the share of rows on which two models differ.
 
-        The share refers to the population, and alpha is the error probability. The
-        models agree on all observed units.
+        The bound applies to the population if the models agree on all observed units.
+        The error probability is alpha.
         """
         if self.n < 1:
             return 1.0
@@ -57,7 +57,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Independent units with positive rows, and those with negative rows."""
+    """Independent units, such as clusters, that have positive or negative rows."""
 
     positive: Units
     negative: Units
@@ -78,7 +78,7 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """Independent units of both classes, to compare average precisions."""
+    """Independent units with positive or negative rows, for average precisions."""
 
     def share(self, alpha: float) -> float:
         r"""Upper confidence bound on the difference of two average precisions.
@@ -138,7 +138,7 @@ class Agreement:
     as when each component compares a class with the remaining classes."""
 
     def share(self, alpha: float) -> float:
-        r"""Upper bound on the difference of the models, divided by the range.
+        r"""Upper bound on the difference of the models, as a share of the range.
 
         Class c of an averaged area has the weight :math:`w_c` in the average, a
         proportion :math:`p_c` of positive rows and a proportion :math:`q_c` of negative

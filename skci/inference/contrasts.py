@@ -54,11 +54,11 @@ def contrasts_with(
     name: str,
     ratio: bool = False,
 ) -> tuple[JointEstimate, list[Contrast]]:
-    """Compare subgroups with references, such as the remaining rows.
+    """Compare subgroups with references, such as all remaining rows.
 
-    `references` maps the labels of each subgroup's parameter to the parameter of the
-    reference. The result is a joint estimate that includes the references, and the list
-    of contrasts.
+    `references` contains the reference of each subgroup, by the labels of the
+    subgroup's parameter. The result is a joint estimate that includes the references,
+    and the list of contrasts.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))

@@ -67,7 +67,7 @@ class DesignEstimate(RowEstimate):
     # Units
 
     def _unit_weights_of_rows(self, rows: Array) -> UnitWeights:
-        """Weights of the clusters, or independent rows, that contain given rows."""
+        """Weights of the independent units, such as clusters, with given rows."""
         return unit_weights_of_rows(rows, self.rows, self.design)
 
     @cached_property
@@ -90,7 +90,10 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units in each mask of `_informative_masks`."""
+        """Weights of the independent units with a row in `_informative_masks`.
+
+        There is one element per mask.
+        """
         return [*map(self._unit_weights_of_rows, self._informative_masks)]
 
     @property
@@ -171,8 +174,9 @@ class DesignEstimate(RowEstimate):
     def stratum_noise(self, z: float) -> float:
         """Return the variance to add for strata in which no variance is observed.
 
-        A contrast uses its own table of outcomes, because the compared models agree on
-        most rows. See `StratifiedTable.noise` for the formula.
+        The variance of a contrast is computed from the joint outcomes of the compared
+        models, because models agree on most rows. See `StratifiedTable.noise` for the
+        formula.
         """
         parameter = self.parameter
         smooths = parameter.interval_method.smooths
@@ -265,7 +269,10 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _df_of_weights(self) -> float:
-        """Minimum degrees of freedom of weight totals over compared parameters."""
+        """Degrees of freedom of the variance, computed from weights alone.
+
+        For a contrast, this is the minimum over the compared parameters.
+        """
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]

@@ -160,11 +160,14 @@ class Estimates:
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Return factor loadings if the correlation matrix would be too large."""
+        """Return factor loadings if the correlation matrix would be too large.
+
+        A correlation matrix is the product of factor loadings and their transpose.
+        """
         return None
 
     def n_rows(self, k: int) -> int | None:
-        """Return the number of rows of a parameter, or None without rows."""
+        """Return the number of rows on which a parameter depends, if known."""
         return None
 
     @property
@@ -236,9 +239,10 @@ class Estimates:
         return replace(compared, row_estimates=row_estimates.with_methods(parameters))
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Combine the estimates linearly, with C rows of K coefficients.
+        """Return C linear combinations of the K estimates.
 
-        `parameters` describes the C combinations. Subclasses override this method.
+        `slopes` contains the coefficients, as an array of shape (C, K), and
+        `parameters` describes the combinations. Subclasses override this method.
         """
         raise NotImplementedError
 

@@ -51,7 +51,7 @@ class ExchangeableErrors:
 
     @cached_property
     def with_influence(self) -> Array:
-        """Mask of the units with influence on the estimate."""
+        """Mask of the units, such as rows, with influence on the estimate."""
         return self._units(np.append(self.parameter.has_influence, False))
 
     @cached_property

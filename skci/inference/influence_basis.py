@@ -86,7 +86,10 @@ class Terms:
         return len(self.influences)
 
     def combine(self, covariance: Array) -> Array:
-        """Compute the covariance of the K parameters from the covariance of terms."""
+        """Compute the covariance of the K parameters from the covariance of terms.
+
+        A term is the influence function of a component that contrasts share.
+        """
         half = (self._slopes @ covariance).T
         product: Array = self._slopes @ np.ascontiguousarray(half)
         product += product.T.copy()
@@ -94,16 +97,17 @@ class Terms:
         return product
 
     def largest_variances(self, variances: Array) -> Array:
-        """Compute upper bounds on the variances of parameters from term variances.
+        """Compute upper bounds on the variances of K parameters.
 
-        The bounds are positive.
+        `variances` contains the variances of the terms, which are influence functions
+        of components. The bounds are positive.
         """
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
         return np.maximum(reach**2, np.finfo(float).tiny)
 
 
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Return the base parameters of a contrast, and the derivative for each.
+    """Return the base parameters of a contrast, with partial derivatives.
 
     A base parameter is not itself a contrast. Contrasts of contrasts are multiplied
     out.
@@ -120,7 +124,7 @@ def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]
 def _components_with_slopes(
     parameter: TableParameter,
 ) -> list[tuple[TableParameter, float]]:
-    """Return the components of a contrast, and the derivative for each."""
+    """Return the components of a contrast, with partial derivatives."""
     functional: Any = parameter.functional
     slopes = parameter.coefficients
     if not isinstance(functional, Mean):

@@ -90,7 +90,7 @@ class JointEstimate:
         design: SampleDesign,
         **options: Any,
     ) -> JointEstimate:
-        """Estimate parameters from the rows of a sample and their design."""
+        """Estimate parameters from the rows of a sample and the sampling design."""
         source = RowEstimates(tuple(parameters), rows, design)
         for parameter in source.parameters:
             needs_simple_sample = parameter.interval_method.needs_simple_sample
@@ -359,10 +359,10 @@ class JointEstimate:
     def normal_quantile(self) -> CriticalValue:
         """Critical value of the limits as a normal quantile.
 
-        For individual intervals and for a single usable estimate, this is the two-sided
-        normal quantile of the confidence level. Otherwise, the critical value is a
-        quantile of the maximum of the correlated statistics of usable estimates. In
-        sequential analyses of growing data, the maximum is also over all interim
+        For individual intervals, or if only one parameter has an estimated variance,
+        this is the two-sided normal quantile of the confidence level. Otherwise, the
+        critical value is a quantile of the maximum of the correlated test statistics.
+        In sequential analyses of growing data, the maximum is also over all interim
         analyses.
         """
         if self.is_individual and self.horizon is None:
@@ -423,7 +423,7 @@ class JointEstimate:
         return maximum
 
     def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
-        """Return the one-sided distribution of the maximum of some statistics.
+        """Return the one-sided distribution of the maximum of several test statistics.
 
         The statistics of the parameters at `positions` are multiplied by `signs`.
         """
@@ -454,7 +454,7 @@ class JointEstimate:
         alternative: Alternative,
         **options: Any,
     ) -> AnyMaximum:
-        """Return the distribution of the maximum of correlated statistics.
+        """Return the distribution of the maximum of correlated test statistics.
 
         In sequential analyses of growing data, the maximum is also over all interim
         analyses.

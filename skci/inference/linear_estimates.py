@@ -40,7 +40,7 @@ _MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is remov
 
 @dataclass(frozen=True, eq=False)
 class GivenEstimates(Estimates):
-    """Estimates and covariance from resampling or from another program.
+    """Estimates whose covariance is given by resampling or by another program.
 
     Unknown entries of the covariance are zero.
     """
@@ -350,10 +350,10 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
-    """Compute the share of excess noise in the variances of differences of two models.
+    """Compute shares of excess noise in the variances of pairwise differences.
 
-    Excess noise is due to the random partitions of the rows. The share is averaged over
-    measures, and is at most `_MAX_EXCESS`.
+    Excess noise is due to the random partitions of the rows. The share is computed for
+    each pair of models, averaged over measures, and limited to `_MAX_EXCESS`.
     """
     if excess is None:
         return {}

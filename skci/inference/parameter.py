@@ -55,7 +55,7 @@ DEFAULT_MODEL = "y_pred"
 
 @dataclass(frozen=True)
 class ParameterLabels:
-    """Names that identify a parameter, such as the model, the metric and the subgroup.
+    """Names that identify a parameter: the model, the metric, the subgroup and others.
 
     Reports derive their row labels from these names.
     """
@@ -75,7 +75,7 @@ class ParameterLabels:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Names of the parameter by label column of a report."""
+        """Names that identify the parameter, by column of a report."""
         shared = {"metric": self.metric, **dict(self.subgroup)}
         if self.contrast:
             named = {"contrast": self.contrast, **shared}
@@ -95,7 +95,7 @@ class ParameterLabels:
 
     @property
     def name(self) -> str:
-        """Name of the model or contrast; for a comparison, such as "new - old"."""
+        """Name of the model or contrast, such as "new - old" for a comparison."""
         model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
@@ -107,7 +107,7 @@ class ParameterLabels:
 
     @property
     def panel(self) -> str:
-        """Metric and, if any, subgroup within which models are compared."""
+        """Name of the metric and, if any, the subgroup in which models are compared."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
@@ -120,7 +120,7 @@ class ParameterLabels:
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> ParameterLabels:
-        """Return the key without the name of the model or of the subgroup.
+        """Return a copy without the name of the model or of the subgroup.
 
         `factor` is "model" or "subgroup".
         """
@@ -130,12 +130,15 @@ class ParameterLabels:
 
     @property
     def reverse(self) -> ParameterLabels:
-        """Key of the difference or ratio in reverse order; otherwise, the same key."""
+        """Labels of the difference or ratio in reverse order.
+
+        Labels of other parameters are returned unchanged.
+        """
         return replace(self, compared=self.compared and self.compared[::-1])
 
     @property
     def subgroup_names(self) -> list[str]:
-        """Subgroup as text for each column, such as "sex = f"."""
+        """Text for each column that defines the subgroup, such as "sex = f"."""
         return [f"{column} = {name}" for column, name in self.subgroup]
 
     def __str__(self) -> str:
@@ -155,7 +158,7 @@ Contrasts = Sequence[Contrast]
 
 @dataclass(frozen=True, eq=False)
 class CellMap:
-    """Map from the label codes of a unit to a cell of a parameter's table."""
+    """Function that maps label codes to the cells of a table of outcome counts."""
 
     columns: tuple[int, ...]
     """Columns of label codes on which the cell depends."""
@@ -173,7 +176,7 @@ class CellMap:
     """Index of the independent sample whose units have a cell."""
 
     def __call__(self, *codes: Array) -> Array:
-        """Return the cell of each unit from arrays of label codes."""
+        """Return the table cell of each unit from arrays of label codes."""
         index = []
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
@@ -181,7 +184,7 @@ class CellMap:
         return cells
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
-        """Return the map for the units of some subgroups only, cached."""
+        """Return a map in which only units of some subgroups have table cells."""
         if subgroups not in self._by_subgroups:
             self._by_subgroups[subgroups] = replace(self, subgroups=subgroups)
         return self._by_subgroups[subgroups]
@@ -192,12 +195,12 @@ class CellMap:
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """Content of the map that determines the table, for comparison and hashing."""
+        """Hashable content of the map, equal for maps to the same table cells."""
         symbols = tuple(column.tobytes() for column in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
-        """Whether units of a sample and subgroup have a cell in the table."""
+        """Whether the parameter depends on units of a given sample and subgroup."""
         inside = self.subgroups is None or subgroup in self.subgroups
         return inside and self.sample == sample
 
@@ -212,7 +215,7 @@ class Clipped(NamedTuple):
 
 
 class SubgroupSize(NamedTuple):
-    """Number of rows in a subgroup and, for two labels, number of positive rows."""
+    """Number of rows in a subgroup and, for binary labels, number of positive rows."""
 
     n: int
     positives: int | None
@@ -222,7 +225,8 @@ class SubgroupSize(NamedTuple):
 class Parameter:
     """Quantity to estimate: a metric of a model, or a contrast of several metrics.
 
-    The estimate is `fixed_estimate`, or for a `TableParameter` a function of its table.
+    The estimate is `fixed_estimate`. The subclass `TableParameter` computes the
+    estimate from a table of counts instead.
     """
 
     key: ParameterLabels
@@ -259,7 +263,7 @@ class Parameter:
 
     @property
     def value(self) -> float:
-        """Value of the measure; NaN if undefined."""
+        """Value of the measure, or NaN if the measure is undefined."""
         return self.fixed_estimate
 
     @property
@@ -283,7 +287,10 @@ class Parameter:
 
     @property
     def without_negation(self) -> tuple[MeasureProperties, float, int]:
-        """Properties and estimate of the measure, and its factor -1 or 1."""
+        """Properties and estimate of the measure without a negation, and the sign.
+
+        The sign is -1 for a negated measure, such as a negative loss, and 1 otherwise.
+        """
         measure = self.trait.negative_of
         if measure is None:
             return self.trait, self.estimate, 1
@@ -296,7 +303,7 @@ class Parameter:
 
     @property
     def support(self) -> InformativeRows:
-        """Rows that determine the precision of the variance."""
+        """Rows that determine how precisely the variance is estimated."""
         return InformativeRows()
 
     def __str__(self) -> str:
@@ -305,10 +312,11 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """Parameter whose estimate is a functional of the counts in a table.
+    """Parameter whose estimate is computed from a table of counts.
 
-    The cells in the table of a contrast are combinations of the cells of the compared
-    parameters.
+    A cell of the table counts the rows with the same outcome, such as a pair of a true
+    and a predicted label. The cells of a contrast are combinations of the cells of the
+    compared parameters.
     """
 
     functional: Functional
@@ -331,12 +339,12 @@ class TableParameter(Parameter):
     def from_influence(
         cls, value: float, influence: Array, counts: Array, **fields: Any
     ) -> TableParameter:
-        """Return a parameter with a given value and influence values of m cells."""
+        """Construct a parameter from an estimate and the influence values of cells."""
         functional = FixedValueFunctional((value, influence), counts)
         return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
-        """Return the parameter with another interval method, cached."""
+        """Return the parameter with another interval method."""
         if method == self.method:
             return self
         if method not in self._by_method:
@@ -348,7 +356,7 @@ class TableParameter(Parameter):
         return {}
 
     def subset(self, units: Array, counts: Array) -> TableParameter:
-        """Return the parameter for the units in a mask only, cached."""
+        """Return the parameter for the units in a mask only."""
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
@@ -375,29 +383,32 @@ class TableParameter(Parameter):
 
     @property
     def allows_for_unseen_bounds(self) -> bool:
-        """Whether the interval allows for a bound of the values that no row has."""
+        """Whether the interval allows for extreme values that no observed row has."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()
 
     @property
     def size(self) -> int:
-        """Number of cells of the table."""
+        """Number of cells in the table of counts."""
         return len(self.counts)
 
     @cached_property
     def total(self) -> float:
-        """Total weight of the rows in the table."""
+        """Total weight of the rows on which the parameter depends."""
         return float(self.counts.sum())
 
     @cached_property
     def units(self) -> Array:
-        """Mask of the units of the sample that have a cell in the table."""
+        """Mask of the units of the sample on which the parameter depends."""
         return self.index < self.size
 
     @cached_property
     def covers_all_units(self) -> bool:
-        """Whether the parameter, and all components of a contrast, use all units."""
+        """Whether the parameter depends on all units of the sample.
+
+        For a contrast, all compared parameters must depend on all units.
+        """
         return bool(self.units.all()) and all(map(_COVERS_ALL_UNITS, self.components))
 
     @cached_property
@@ -415,14 +426,17 @@ class TableParameter(Parameter):
 
     @property
     def weights(self) -> Array:
-        """Cell weights at which the functional is linearised."""
+        """Proportions of the cells at which the functional is linearised.
+
+        Pseudo-counts are included if the interval method uses pseudo-counts.
+        """
         if self.interval_method.smooths:
             return self.smoothed_weights
         return self.counts / self.total
 
     @property
     def smoothed_weights(self) -> Array:
-        """Cell weights with pseudo-counts, for any interval method."""
+        """Proportions of the cells after pseudo-counts are added to all counts."""
         counts = self.counts + self.smoothing
         total = counts.sum()
         return counts / total if total else counts
@@ -434,7 +448,7 @@ class TableParameter(Parameter):
 
     @property
     def smoothed_influence(self) -> Array:
-        """Influence values at the table with pseudo-counts.
+        """Influence values of the cells, computed with pseudo-counts.
 
         Values that are not finite are replaced by zero.
         """
@@ -443,7 +457,7 @@ class TableParameter(Parameter):
 
     @property
     def has_influence(self) -> Array:
-        """Mask of the cells with an influence at the table with pseudo-counts."""
+        """Mask of the cells with influence on the estimate, with pseudo-counts."""
         return self.functional(self.smoothed_weights).has_influence
 
     @cached_property
@@ -472,9 +486,10 @@ class TableParameter(Parameter):
 
     @cached_property
     def boundary(self) -> list[Boundary]:
-        """Components on the boundary of their range.
+        """Components of the metric, such as proportions, on a boundary of the range.
 
-        The list is empty if the interval method adds another variance.
+        The list is empty if the interval method adds variance by pseudo-counts or
+        noise.
         """
         method = self.interval_method
         if method.adds_variance or not self.is_linear:
@@ -491,7 +506,7 @@ class TableParameter(Parameter):
 
 
 def with_fixed_estimate(parameter: Parameter, estimate: float) -> Parameter:
-    """Return a parameter with a fixed estimate and without a table."""
+    """Return a copy of a parameter with a fixed estimate, without a table of counts."""
     low, high = parameter.trait.bounds
     traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
     return Parameter(

@@ -37,9 +37,10 @@ _APART = 1e-3  # distance of distinct nulls and estimates, in standard errors
 
 
 class TargetRegion(NamedTuple):
-    """Bounds within which the intervals of C contrasts must lie, (C,).
+    """Lower and upper bounds within which the intervals of contrasts must lie.
 
-    Bounds are NaN for contrasts that are not tested.
+    There is one pair of bounds for each contrast. Bounds are NaN for contrasts that are
+    not tested.
     """
 
     low: Array
@@ -47,7 +48,10 @@ class TargetRegion(NamedTuple):
 
 
 def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
-    """Check margins of differences: one for all metrics, or a margin by metric."""
+    """Check the margins of differences, and return the margin of each metric.
+
+    The margin is one number for all metrics, or a number for each metric.
+    """
     margins = {}
     for k, value in by_position(joint, margin, "margin").items():
         maximum = joint.parameters[k].trait.bounds[1]
@@ -58,14 +62,15 @@ def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
 
 
 def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
-    """P-values of claims on C differences with margins m > 0, by claim.
+    """Compute p-values of claims about differences, such as "not worse".
 
-    Each claim has an array of C p-values. The claims refer to the advantage d of the
-    first over the second model: "not worse" claims d > -m, "better" claims d > m, and
-    "equivalent" claims -m < d < m. A p-value is below alpha exactly if the interval
-    lies in the region of the claim. P-values are two-sided: for a single difference,
-    the p-value is twice the p-value of two one-sided tests (Schuirmann, 1987). A
-    p-value is NaN if its margin is NaN.
+    The claims refer to a margin m > 0 and to the advantage d of the first over the
+    second model: "not worse" claims d > -m, "better" claims d > m, and "equivalent"
+    claims -m < d < m. The result contains an array for each claim, with one p-value per
+    difference. A p-value is below alpha exactly if the interval of d lies in the
+    claimed range. P-values are two-sided: for a single difference, the p-value is twice
+    the p-value of two one-sided tests (Schuirmann, 1987). A p-value is NaN if its
+    margin is NaN.
     """
     finite = np.nan_to_num(margins)
     signs = np.array([parameter.trait.sign for parameter in joint.parameters])
@@ -79,7 +84,7 @@ def margin_pvalues(joint: JointEstimate, margins: Array) -> dict[str, Array]:
 
 
 def region_of(claim: str, margins: Array, joint: JointEstimate) -> TargetRegion:
-    """Region in which the interval of a difference must lie to show a claim."""
+    """Return the bounds within which an interval must lie to show a claim."""
     check_choice(claim, CLAIMS, "claim")
     low = margins if claim == "better" else -margins
     high = margins if claim == "equivalent" else np.where(margins > 0, np.inf, np.nan)
@@ -92,11 +97,12 @@ def rows_for_width(
     half_width: float | Mapping[str, float],
     relative_variances: Array | None = None,
 ) -> int:
-    """Smallest number of rows for which no interval exceeds a given half width.
+    """Compute the number of rows for which no interval exceeds a given half width.
 
-    The half width is one number for all intervals of a pilot, or a number for each
-    metric. `relative_variances`, (K,), contains the ratios of the variance per new row
-    to the variance per row of the pilot.
+    The number is the smallest sufficient number, estimated from a pilot sample. The
+    half width is one number for all intervals, or a number for each metric.
+    `relative_variances` contains, for each of the K parameters, the variance per new
+    row divided by the variance per row of the pilot.
     """
     joint.check_has_tables()
     half_widths = by_position(joint, half_width, "half_width")
@@ -144,11 +150,12 @@ def rows_for_width(
 
 
 class PowerPlan:
-    """Power of tests of C contrasts, from a pilot.
+    """Power of tests of contrasts, planned from a pilot sample.
 
-    A test is successful if the interval excludes the null value `shown`, or lies in the
-    region `shown`. The true differences are one number for all contrasts or a number
-    for each metric; by default, they equal the estimates of the pilot.
+    If `shown` is a null value, a test is successful if the interval excludes this
+    value. If `shown` is a region, the interval must lie in the region. The true
+    differences are one number for all contrasts, or a number for each metric. By
+    default, the true differences equal the estimates of the pilot.
     """
 
     def __init__(
@@ -163,7 +170,7 @@ class PowerPlan:
         self.distances = self._distances()
 
     def n_rows(self, power: float) -> int:
-        """Smallest number of rows for which each test has the given power."""
+        """Compute the smallest number of rows for which each test has a given power."""
         check_probability(power, "power")
         tested = ~np.isnan(self.distances[0])
         crit, deviations = _per_row(self.joint)
@@ -181,9 +188,10 @@ class PowerPlan:
         return _smallest(fits, start, minimum)
 
     def power_at(self, n_samples: Any) -> Array:
-        """Power of each test at some numbers of rows, shape (..., C).
+        """Compute the power of each test at some numbers of rows.
 
-        The power is NaN for contrasts that have no true difference.
+        The last axis of the result has one entry per contrast. The power is NaN for
+        contrasts without a true difference.
         """
         numbers = np.asarray(n_samples)
         if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
@@ -195,7 +203,7 @@ class PowerPlan:
         return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
 
     def _power(self, n: float) -> Array:
-        """Power of each test with n rows."""
+        """Compute the power of each test with n rows."""
         planned = _planned(self.joint, n, linear=True)
         reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
         errors = planned.standard_errors
@@ -207,14 +215,14 @@ class PowerPlan:
         return np.maximum(one_sided.sum(axis=0) - 1, 0.0)
 
     def _errors_at_bounds(self, planned: JointEstimate, errors: Array) -> Array:
-        """Standard errors of tests at the bounds of a region, (2, C).
+        """Compute standard errors of tests at the lower and upper bounds of a region.
 
-        Score intervals use the standard error at the null. If models differ on few
-        rows, this standard error is much larger than the standard error at the estimate
-        (Nam, 1997, Biometrics 53, 1422-1430). The standard error at the null is the
-        distance of the null from the estimate, divided by the test statistic at the
-        expected table. If the null equals the estimate, the standard error at the
-        estimate is used.
+        Score intervals use the standard error at the null value. If models differ on
+        few rows, this standard error is much larger than the standard error at the
+        estimate (Nam, 1997, Biometrics 53, 1422-1430). The standard error at the null
+        value is the distance of the null value from the estimate, divided by the test
+        statistic at the expected counts. If the null value equals the estimate, the
+        standard error at the estimate is used.
         """
         errors = np.tile(errors, (2, 1))
         smooths = [
@@ -236,11 +244,12 @@ class PowerPlan:
         return errors
 
     def _distances(self) -> Array:
-        """Distances of the true differences from values to be excluded, (2, C).
+        """Compute distances of true differences from the values that tests exclude.
 
-        For a region, the rows refer to the bounds below and above the difference. For a
-        null value on either side, the second row is infinite. Distances are on the
-        scale of the standard errors, and NaN for differences that are not planned.
+        For a region, the first row contains distances from the lower bound, and the
+        second row contains distances from the upper bound. For a null value, the second
+        row is infinite. Distances are on the scale of the standard errors. The distance
+        is NaN for contrasts that are not tested.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:
@@ -286,11 +295,11 @@ class PowerPlan:
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
-    """Joint estimate with all counts scaled to n rows.
+    """Return the joint estimate with all counts scaled to n rows.
 
     The n rows are treated as a whole population, without small-sample corrections. If
-    `linear`, methods that smooth are replaced by "delta", which agrees with these
-    methods to first order.
+    `linear` is true, interval methods that add pseudo-counts are replaced by "delta",
+    which is equivalent in large samples.
     """
     rows: Any = joint.rows
     design: Any = joint.source.design
@@ -329,7 +338,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Asymptotic critical value, and standard deviations of estimates from one row."""
+    """Return the asymptotic critical value, and standard errors for a single row."""
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
@@ -344,7 +353,7 @@ def _check_rows(n: float, name: str, value: Any) -> None:
 
 
 def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
-    """Smallest integer, at least `minimum`, that `fits` accepts.
+    """Find the smallest integer, at least `minimum`, that `fits` accepts.
 
     All larger integers must fit as well. The search begins at `start`, doubles its
     steps, and then bisects.
@@ -359,7 +368,7 @@ def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
 
 
 def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Convert one value, or values by metric, to values by parameter position."""
+    """Convert one value, or values by metric, to a mapping by parameter position."""
     titles = [parameter.key.title for parameter in joint.parameters]
     values_by_metric = by_metric(values, titles, name, "a number")
     if not values_by_metric:
@@ -382,7 +391,7 @@ def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:
 def _refuse(
     joint: JointEstimate, positions: Iterable[int], faulty: Array, fault: str
 ) -> None:
-    """Raise an error that names the parameters with a fault, if there are any."""
+    """Raise an error that names all faulty parameters, if there are any."""
     names = [str(joint.parameters[k]) for k in positions if faulty[k]]
     if names:
         raise ValueError(

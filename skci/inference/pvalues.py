@@ -25,8 +25,8 @@ def pvalue(
 ) -> float:
     """Return the p-value for a null value, adjusted if the intervals are joint.
 
-    The p-value is 1 for a parameter without a usable variance, because the interval of
-    such a parameter is its whole range.
+    The p-value is 1 for a parameter without an estimated variance, because the interval
+    of such a parameter is its whole range.
     """
     if not joint.usable[position]:
         return 1.0
@@ -49,7 +49,7 @@ def pvalue(
 
 
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
-    """Return two-sided p-values of all parameters, (K,).
+    """Return the two-sided p-values of all K parameters.
 
     `null` is the null value of all parameters, or an array of K null values.
     """
@@ -61,7 +61,7 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
 
 
 def excludes(joint: JointEstimate, null: float) -> Array:
-    """Return a mask of the intervals that exclude a null value, (K,).
+    """Return a mask of the intervals that exclude a null value.
 
     The function is faster than computing limits or p-values.
     """
@@ -73,7 +73,7 @@ def excludes(joint: JointEstimate, null: float) -> Array:
 
 
 def step_down(joint: JointEstimate, null: float) -> Array:
-    """Two-sided p-values, adjusted by the free step-down procedure of max |z|.
+    """Compute two-sided p-values by the free step-down procedure for max |z|.
 
     The largest statistic is compared with the maximum over all parameters, the second
     largest with the maximum over the remaining parameters, and so on. P-values are
@@ -88,13 +88,12 @@ def step_down(joint: JointEstimate, null: float) -> Array:
 
 
 def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
-    """Return signed test statistics for the null value 0, (K,).
+    """Return signed test statistics of K parameters for the null value 0.
 
-    The size of a statistic is the critical value at which the interval reaches 0, and
-    its sign is the sign of the estimate. The critical values are t quantiles with the
-    degrees of freedom of each parameter. Statistics of parameters without a usable
-    variance are 0. If `positions` of usable parameters are passed, all other statistics
-    are 0.
+    The absolute value of a statistic is the critical value at which the interval
+    reaches 0. The sign is the sign of the estimate. The critical values are t quantiles
+    with the degrees of freedom of each parameter. The statistic is 0 for parameters
+    without an estimated variance, and outside of `positions`, if passed.
     """
     statistics = np.zeros(len(joint.parameters))
     usable = np.flatnonzero(joint.usable) if positions is None else positions
@@ -108,7 +107,10 @@ def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> A
 def _usable_statistics(
     joint: JointEstimate, null: float | Array
 ) -> tuple[Array, Array]:
-    """Return the positions of parameters with a usable variance, and statistics."""
+    """Compute test statistics of the parameters with an estimated variance.
+
+    The positions of these parameters are returned first.
+    """
     usable = np.flatnonzero(joint.usable)
     nulls = np.broadcast_to(null, len(joint.parameters))[usable]
     if not len(usable):
@@ -119,7 +121,7 @@ def _usable_statistics(
 def _two_sided_statistics(
     joint: JointEstimate, positions: Array, nulls: Array
 ) -> Array:
-    """Return nonnegative test statistics; 0 if an estimate equals its null value."""
+    """Return nonnegative statistics, zero for estimates that equal the null value."""
     estimates = joint.estimates[positions]
     statistics = np.zeros(len(positions))
     distinct = np.flatnonzero(estimates != nulls)
@@ -133,11 +135,12 @@ def _two_sided_statistics(
 def _statistics(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Return the test statistics as normal quantiles.
+    """Return one-sided test statistics as normal quantiles.
 
-    A statistic is the critical value at which the lower limit (where `above` is true)
-    or the upper limit equals the null value. For joint intervals with a common
-    variance, statistics are quantiles of a multivariate t instead.
+    A statistic is the critical value at which a limit equals the null value. The limit
+    is the lower limit where `above` is true, and the upper limit elsewhere. For joint
+    intervals with a common variance, statistics are quantiles of a multivariate t
+    distribution instead.
     """
     statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
@@ -161,9 +164,9 @@ def statistics_at(
 
 
 def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
-    """Search the critical value at which a limit equals the null value.
+    """Search for the critical value at which a limit equals the null value.
 
-    The normal quantile of the confidence level is not changed in the search.
+    The search does not change the normal quantile of the confidence level.
     """
     if above != (joint.estimates[position] > null):
         return -_search(joint, position, null, not above)

@@ -38,12 +38,12 @@ def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
 def intervals_to_best(
     joint: JointEstimate, positions: Sequence[int]
 ) -> tuple[Array, JointEstimate]:
-    """Simultaneous intervals for each model minus the best other model, (R, 2).
+    """Compute simultaneous intervals for each model minus the best other model.
 
-    Limits are clipped to the range of a difference; see `compare_with_best`. Also
-    returns the pairwise differences from which the limits are computed. With many
-    models, two models that are both shown to be worse than the best estimate are not
-    compared.
+    The limits, one pair for each of R models, are clipped to the range of a difference.
+    See `compare_with_best` for the method. The pairwise differences from which the
+    limits are computed are also returned. With many models, two models are not compared
+    with each other if both are shown to be worse than the model with the best estimate.
     """
     trait = joint.parameters[positions[0]].trait
     size = len(positions)
@@ -60,7 +60,7 @@ def intervals_to_best(
 def _advantages(
     joint: JointEstimate, positions: Sequence[int], pairs: Sequence[tuple[int, int]]
 ) -> JointEstimate:
-    """Estimate how much better the first model of each pair is."""
+    """Estimate the advantage of the first over the second model of each pair."""
     sign = joint.parameters[positions[0]].trait.sign
     contrasts = [
         comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
@@ -69,9 +69,9 @@ def _advantages(
 
 
 def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Return a mask of the models shown to be worse than the best estimate, (R,).
+    """Return a mask of the R models shown to be worse than the best estimate.
 
-    The R - 1 comparisons use Bonferroni's inequality, which is conservative for any
+    The R - 1 comparisons use Bonferroni's inequality, which is more conservative than a
     joint critical value.
     """
     size = len(positions)
@@ -84,11 +84,11 @@ def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
 
 
 def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
-    """Return one-sided p-values for the claim that the first is better, (K,).
+    """Return one-sided p-values for the claim that the first of two models is better.
 
-    The p-values are not adjusted for multiplicity. Outside of `positions`, if passed,
-    p-values are .5. If there are several looks at growing data, all p-values are .5,
-    because the p-value of a single look is not valid.
+    The p-values are not adjusted for multiplicity. If `positions` is passed, the
+    p-values of all other comparisons are .5. In sequential analyses of growing data,
+    all p-values are .5, because the p-value of a single analysis is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
@@ -99,7 +99,7 @@ def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
 def compare_with_best(
     size: int, pairs: Sequence[tuple[int, int]], compared: JointEstimate
 ) -> tuple[Array, Array]:
-    r"""Compare each of R models with the best other model; higher values are better.
+    r"""Compare each of R models with the best other model, where higher is better.
 
     The intervals are multiple comparisons with the best for any covariance [1]_, [2]_:
 
@@ -140,13 +140,13 @@ def compare_with_best(
 def _one_sided_quantiles(
     size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
 ) -> Array:
-    """Return a one-sided joint normal quantile for each of R models.
+    """Return the one-sided joint critical value of each model as a normal quantile.
 
-    `first` and `second` are the models of the usable differences. The quantile is
-    infinite for a model that is worse than another model by Bonferroni's inequality,
-    and NaN for a model without usable differences. Quantiles are at least
-    `_MIN_QUANTILE`, so that no interval excludes its estimate, even at low confidence
-    levels.
+    `first` and `second` contain the models of each difference with an estimated
+    variance. The quantile is infinite for a model that is worse than another model by
+    Bonferroni's inequality, and NaN for a model without such differences. Quantiles are
+    at least `_MIN_QUANTILE`, so that no interval excludes its estimate, even at low
+    confidence levels.
     """
     quantiles = np.full(size, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -178,11 +178,11 @@ def _one_sided_quantiles(
 
 
 def estimated_ranks(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
-    """Return the ranks of the estimates within each panel, 1 for the best, (K,).
+    """Rank the estimates of each panel, where rank 1 is the best.
 
-    A panel is a metric or a metric in a subgroup; `panels` contains the positions of
-    its parameters. Equal estimates have equal ranks. Undefined estimates have the rank
-    NaN.
+    A panel is a metric, or a metric in a subgroup. `panels` contains the positions of
+    the parameters of each panel. Equal estimates have equal ranks. Undefined estimates
+    have the rank NaN.
     """
     ranks = []
     for positions in map(list, panels):
@@ -194,10 +194,11 @@ def estimated_ranks(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Ar
 
 
 def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
-    r"""Confidence intervals of the ranks of the models on each panel, (K, 2).
+    r"""Compute confidence intervals of the ranks of the models on each panel.
 
-    The rank is 1 plus the number of better models. Step-down tests of all ordered
-    pairs of all panels give the interval of the rank among R models [1]_
+    A panel is a metric, or a metric in a subgroup. The rank is 1 plus the number of
+    better models. The interval of the rank among R models is computed from step-down
+    tests of all ordered pairs of models on all panels [1]_
 
     .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
         R - \#\{i: i \text{ is shown to be worse}\}
@@ -231,7 +232,7 @@ def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Arr
 
 
 class _OrderedPairs(NamedTuple):
-    """Pairs of parameters with the statistics of their differences."""
+    """Pairs of parameters, with a test statistic for each difference."""
 
     better: Array
     """Position of the parameter with the better estimate."""
@@ -243,7 +244,7 @@ class _OrderedPairs(NamedTuple):
     """Degrees of freedom of the differences."""
 
     def subset(self, rows: Array) -> _OrderedPairs:
-        """Return some of the pairs."""
+        """Return the pairs at the positions or in the mask `rows`."""
         return _OrderedPairs(*(column[rows] for column in self))
 
     def with_parameter(self, k: int) -> _OrderedPairs:
@@ -253,7 +254,7 @@ class _OrderedPairs(NamedTuple):
     def with_variance(self, factor: Array) -> _OrderedPairs:
         """Return the pairs whose difference has a nonzero variance.
 
-        `factor` contains the loadings of the parameters.
+        `factor` contains the factor loadings of the parameters.
         """
         variances = (factor**2).sum(axis=1)
         squares = ((factor[self.better] - factor[self.worse]) ** 2).sum(axis=1)
@@ -261,9 +262,11 @@ class _OrderedPairs(NamedTuple):
         return self.subset(squares > noise)
 
     def counts(self, joint: JointEstimate, factor: Array | None) -> Array:
-        """Count the parameters shown to be better or worse than each parameter, (2, P).
+        """Count the parameters shown to be better or worse than each parameter.
 
-        `factor` contains the loadings of the parameters, which several pairs require.
+        The first row of the result counts better parameters, the second row worse
+        parameters. `factor` contains the factor loadings of the parameters, which may
+        be None for a single pair.
         """
         df, statistics = joint.common_df, self.statistics
         if df is None:  # convert to normal quantiles
@@ -283,7 +286,10 @@ class _OrderedPairs(NamedTuple):
 def _ordered_pairs(
     joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> _OrderedPairs:
-    """Return all pairs of parameters within each panel, the better estimate first."""
+    """Return all pairs of parameters within each panel, the better estimate first.
+
+    A panel is a metric, or a metric in a subgroup.
+    """
     empty = np.zeros(0, dtype=int)
     blocks: list[Sequence[Array]] = [[empty, empty, np.zeros(0), np.zeros(0)]]
     for positions in panels:
@@ -303,10 +309,11 @@ def _ordered_pairs(
 def _loadings(
     joint: JointEstimate, factor: Array, better: Array, worse: Array
 ) -> Loadings:
-    """Return the factor loadings of differences.
+    """Return the factor loadings of the differences of two parameters.
 
-    `factor` contains the loadings of the parameters. If the common units depend on the
-    pair, loadings are computed from the covariance of the differences instead.
+    `factor` contains the loadings of single parameters. If the units that two
+    parameters have in common depend on the pair, loadings are computed from the
+    covariance of the differences instead.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)
@@ -319,7 +326,7 @@ def _loadings(
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Return letters such that two rows share a letter unless they differ.
+    """Assign letters so that two rows share a letter unless they differ.
 
     `differ` is a symmetric boolean matrix of shape (R, R). The first row has an "a".
     Each letter belongs to a maximal set of rows that do not differ, as in the
@@ -338,7 +345,7 @@ def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset
     """Yield all maximal cliques of a graph.
 
     A clique is a set of vertices that are all neighbours. Each vertex is its own
-    neighbour. The algorithm is the algorithm of Bron and Kerbosch (1973, Comm. ACM 16,
+    neighbour. The function uses the algorithm of Bron and Kerbosch (1973, Comm. ACM 16,
     575-577) with pivots.
     """
     empty: frozenset[int] = frozenset()

@@ -16,7 +16,7 @@ _RANK = 1e-10  # relative eigenvalue that counts as zero
 
 
 class ResampledMoments(NamedTuple):
-    """Estimates (K,), with a covariance (K, K) and its degrees of freedom."""
+    """Estimates from resampling, with their covariance and its degrees of freedom."""
 
     estimates: Array
     covariance: Array
@@ -26,7 +26,7 @@ class ResampledMoments(NamedTuple):
 
 
 def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
-    r"""Moments of the mean over J splits (Nadeau and Bengio, 2003).
+    r"""Estimate the mean over J splits and its covariance V (Nadeau and Bengio, 2003).
 
     .. math:: V = \Bigl(\frac{1}{J} + \frac{n_2}{n_1}\Bigr) S
 
@@ -55,7 +55,7 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
 
 
 def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
-    r"""Moments of cross-validated estimates, by a jackknife over groups of rows.
+    r"""Estimate cross-validated metrics and the covariance V by a group jackknife.
 
     For each of P random partitions of the rows into G groups, the cross-validation is
     repeated G times, each time without one group k:
@@ -113,7 +113,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
 
 
 def five_by_two_t(values: Array) -> ResampledMoments:
-    r"""Moments of the 5 x 2 cross-validated t statistic (Dietterich, 1998).
+    r"""Return the estimate and covariance V of the 5 x 2 cross-validated t test.
 
     .. math:: V = \frac{1}{5} \sum_r \sum_{h = 1}^2
         (m_{rh} - \bar m_r) (m_{rh} - \bar m_r)^T
@@ -142,7 +142,7 @@ def five_by_two_t(values: Array) -> ResampledMoments:
 
 
 def five_by_two_f(differences: Array) -> float:
-    r"""Statistic of the combined 5 x 2 cross-validated F test (Alpaydin, 1999).
+    r"""Compute the combined 5 x 2 cross-validated F statistic (Alpaydin, 1999).
 
     .. math:: F = \frac{\sum_r \sum_h d_{rh}^2}
         {2 \sum_r \sum_h (d_{rh} - \bar d_r)^2}
@@ -173,7 +173,11 @@ class LeaveOneOutBootstrap(NamedTuple):
 def leave_one_out_bootstrap(
     counts: Array, losses: Array, weights: Array
 ) -> LeaveOneOutBootstrap:
-    r"""Mean loss of units out of the bag (Efron and Tibshirani, 1997, section 5).
+    r"""Estimate mean losses by the leave-one-out bootstrap.
+
+    Losses are averaged over units that are not in a bootstrap sample. The mean loss m
+    and the influence value :math:`D_i` of unit i are (Efron and Tibshirani, 1997,
+    section 5)
 
     .. math:: m = \sum_i w_i \bar L_i , \qquad D_i = w_i (\bar L_i - m)
         + \Bigl(1 - \frac{1}{n}\Bigr)^{-n} \frac{1}{B} \sum_b (N_{bi} - \bar N_i) q_b
@@ -225,7 +229,9 @@ def bootstrap_632(
     best: Array,
     no_information: Array | None = None,
 ) -> ResampledMoments:
-    r"""Moments of the .632 bootstrap (Efron and Tibshirani, 1997), or of .632+.
+    r"""Estimate metrics and their covariance by the .632 or the .632+ bootstrap.
+
+    The estimated error is
 
     .. math:: 0.368\, m_0 + 0.632\, m_1
         + \frac{0.368 \cdot 0.632\, R}{1 - 0.368 R} (m_1' - m_0)
@@ -275,13 +281,13 @@ def bootstrap_632(
 
 
 def _sample_covariance(values: Array) -> Array:
-    """Sample covariance of the columns, (K, K)."""
+    """Compute the sample covariance of the columns."""
     deviations = values - values.mean(axis=0)
     return deviations.T @ deviations / (len(values) - 1)
 
 
 def _raise_to(covariance: Array, minimum: Array) -> Array:
-    """Raise a covariance to a minimum, in all directions in which it is smaller."""
+    """Raise a covariance matrix in all directions in which the minimum is larger."""
     scale = np.sqrt(np.abs(minimum.diagonal()))
     scale[scale == 0] = 1.0
     eigenvalues, directions = np.linalg.eigh(minimum / np.outer(scale, scale))

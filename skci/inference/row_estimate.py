@@ -58,9 +58,9 @@ _P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one 
 
 
 def heavy_tail(trait: MeasureProperties) -> SmallSampleReason:
-    """Return the reason of a warning about heavy tails.
+    """Return the warning that a heavy tail may make an interval too narrow.
 
-    For an unbounded measure, the reason includes that the variance may not exist.
+    For an unbounded measure, the warning adds that the variance may not exist.
     """
     text = "heavy tails: a few rows have so much influence that "
     if np.isfinite(trait.bounds).all():
@@ -85,10 +85,10 @@ _NO_HEAVIER = SmallSampleReason(
 
 
 def small_sample_factor(m: float, n: float) -> float:
-    """Return a factor that corrects influence values for a subset of m of n units.
+    """Compute the small-sample correction of influence values for m of n units.
 
-    The factor replaces the small-sample correction n / (n - 1) of the design by m / (m
-    - 1). The factor is 1 if the design has infinitely many units.
+    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). The
+    factor is 1 if the design has infinitely many units.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -124,24 +124,25 @@ class RowEstimate:
     def table_of_interval(self) -> tuple[Functional, Array, float]:
         """Functional, counts and design effect from which the interval is computed.
 
-        The standard error, if the method uses it, may have another design effect.
+        A standard error that the interval method also uses may have another design
+        effect.
         """
         return self.parameter.functional, self.parameter.counts, self.design_effect
 
     def stratum_noise(self, z: float) -> float:
-        """Return the noise variance for strata with few rows in a cell."""
+        """Return the variance to add for strata with few rows of some outcome."""
         return 0.0
 
     @property
     def _n_in_table(self) -> float:
-        """Number of independent units that have a row in the table."""
+        """Number of independent units on which the parameter depends."""
         return self.rows.n_rows(self.parameter.units)
 
     # Influence values and variance
 
     @cached_property
     def n_units(self) -> float:
-        """Number of independent units in the table.
+        """Number of independent units on which the parameter depends.
 
         For a contrast, this is the minimum over the compared parameters.
         """
@@ -153,7 +154,7 @@ class RowEstimate:
 
     @property
     def classes_of_area(self) -> list[Array]:
-        """Masks of the units in each of the two classes of an area under a curve.
+        """Masks of the two classes of rows that an area under a curve compares.
 
         The list is empty for other measures.
         """
@@ -164,17 +165,18 @@ class RowEstimate:
     def influence(self) -> Array:
         """Influence values of the table cells, with mean zero over the rows.
 
-        The functional is linearised at the weights of the interval method. If some
-        units are outside the table, the last value is zero and belongs to these units.
+        The functional is linearised at the proportions that the interval method uses,
+        with or without pseudo-counts. If the parameter depends on only some units, a
+        final zero applies to all other units.
         """
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
-        """Centre influence values, and rescale them from the table to all rows.
+        """Centre influence values, and rescale them to the size of the sample.
 
-        If the components of a contrast cover different rows, each component has its own
-        small-sample factor. If one component covers all rows, all components have the
-        largest factor.
+        If the components of a contrast cover different rows, each component has a
+        separate small-sample factor. If one component covers all rows, all components
+        have the largest factor.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
@@ -195,22 +197,26 @@ class RowEstimate:
 
     @cached_property
     def small_sample_factor(self) -> float:
-        """Correction of influence values if the table covers only some units."""
+        """Small-sample correction if the parameter depends on only some units.
+
+        Influence values are multiplied by this factor.
+        """
         if self.parameter.covers_all_units:
             return 1.0
         return small_sample_factor(self.n_units, self.design.n_units)
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """Total number of rows divided by the number of rows in the table."""
+        """Ratio of all rows to the number of rows on which the parameter depends."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
     def _variance_components(self, influence: Array) -> Iterable[Component]:
-        """Return the variance components, from totals of influence values by unit.
+        """Compute the variance components from totals of influence values by unit.
 
-        Unless every row is a unit of the table, a second column indicates the units in
-        the table. Units of the same cell are pooled if the design allows pooling.
+        A second column indicates the rows on which the parameter depends, unless the
+        parameter depends on all rows and rows are independent. Rows with equal outcomes
+        are pooled if the design allows pooling.
         """
         rows, design, index = self._pooled
         columns = [influence]
@@ -223,7 +229,7 @@ class RowEstimate:
 
     @cached_property
     def _pooled(self) -> tuple[Rows, SampleDesign, Any]:
-        """Rows, design and cell indices, where units of the same cell are merged.
+        """Rows, design and cell indices after rows with equal outcomes are merged.
 
         If the design does not allow merging, the rows of the sample are unchanged.
         """
@@ -242,10 +248,11 @@ class RowEstimate:
 
     @cached_property
     def estimated_variance(self) -> float:
-        """Sampling variance of the estimate, without noise.
+        """Sampling variance of the estimate, before noise is added.
 
-        The variance is zero if the parameter has no derivative. For methods with
-        pseudo-counts, it is at least the variance at the table with pseudo-counts.
+        The variance is zero if the parameter is not differentiable. For interval
+        methods that use pseudo-counts, the variance is at least the variance that is
+        computed with pseudo-counts.
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
@@ -256,15 +263,15 @@ class RowEstimate:
 
     @property
     def _variance_with_pseudo_counts(self) -> float:
-        """Variance at the table with pseudo-counts."""
+        """Variance of the estimate, computed with pseudo-counts."""
         parameter = self.parameter
         squares = parameter.weights @ parameter.linearised.influence**2
         return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
-        """Return the noise variance of a parameter; see `RowEstimates.noise`.
+        """Return the variance of the noise that the interval method adds.
 
-        The parameter must not be a contrast.
+        The parameter must not be a contrast. See `RowEstimates.noise` for the formula.
         """
         parameter = self.parameter
         if not parameter.is_linear:
@@ -283,7 +290,10 @@ class RowEstimate:
 
     @cached_property
     def moments(self) -> Moments:
-        """Variance, skewness and degrees of freedom of totals of influence values."""
+        """Variance, skewness and degrees of freedom of the estimate.
+
+        The moments are computed from totals of influence values over independent units.
+        """
         classes = self.parameter.support.classes
         is_partition = classes and not (self.components and self._classes_cross)
         pooled = self._pooled_units(classes) if is_partition else []
@@ -291,7 +301,7 @@ class RowEstimate:
 
     @property
     def _classes_cross(self) -> bool:
-        """Whether classes of two areas under curves overlap partly.
+        """Whether classes of two areas under curves share some but not all rows.
 
         Influence values then do not have mean zero within the intersection of the
         classes.
@@ -308,13 +318,16 @@ class RowEstimate:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Convert masks or weights of cells to masks or weights of the merged units."""
+        """Convert masks or weights of table cells to masks or weights of rows.
+
+        Rows with equal outcomes may have been merged.
+        """
         size, index = len(self.influence), self._pooled[2]
         return [np.append(cells, False)[:size][index] for cells in sets]
 
     @cached_property
     def has_variance(self) -> bool:
-        """Whether the variance of the estimate is larger than its rounding error."""
+        """Whether the variance of the estimate is larger than a rounding error."""
         if not self.parameter.is_linear:
             return False
         minimum = NO_VARIANCE * self.parameter.max_abs_derivative
@@ -334,9 +347,10 @@ class RowEstimate:
 
     @property
     def single_unit(self) -> str:
-        """Unit that alone determines the variance: "row", "group" or "".
+        """Text that starts with "row" or "group" if one unit determines the variance.
 
-        The text includes the class and the subgroup of the unit.
+        The text includes the class and the subgroup of the unit. The text is empty if
+        several units determine the variance.
         """
         unit = "row" if self.design.rows_are_units else "group"
         for part in self.components or [self]:
@@ -355,10 +369,10 @@ class RowEstimate:
 
     @property
     def _components_vary(self) -> bool:
-        """Whether each component on a subset of the rows has a nonzero variance.
+        """Whether each component that covers only some rows has a nonzero variance.
 
-        The result is also true for methods that add a variance, by pseudo-counts or
-        noise.
+        The value is also True for interval methods that add a variance, by
+        pseudo-counts or noise.
         """
         method = self.parameter.interval_method
         if method.adds_variance:
@@ -371,7 +385,7 @@ class RowEstimate:
 
     @property
     def at_observed_table(self) -> RowEstimate:
-        """Sampling variance at the observed table, without pseudo-counts."""
+        """Sampling variance computed from observed counts, without pseudo-counts."""
         smooths = self.parameter.interval_method.smooths
         return self._at_observed_table if smooths else self
 
@@ -385,8 +399,8 @@ class RowEstimate:
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance.
 
-        The degrees of freedom are infinite for methods with pseudo-counts, and if the
-        observed variance is zero.
+        The degrees of freedom are infinite for interval methods that use pseudo-counts,
+        and if the observed variance is zero.
         """
         if self.parameter.interval_method.smooths or not self.has_variance:
             return math.inf
@@ -394,16 +408,16 @@ class RowEstimate:
 
     @property
     def df_of_quantile(self) -> float:
-        """Degrees of freedom of the quantile; infinite for a normal quantile."""
+        """Degrees of freedom of the critical value, infinite for a normal quantile."""
         return math.inf if self.is_normal else self.degrees_of_freedom
 
     @property
     def _df_of_totals(self) -> float:
-        """Degrees of freedom of the totals of influence values.
+        """Degrees of freedom of a variance that is estimated from influence values.
 
         A variance within few rows may be tiny by chance. The result is therefore at
-        most the degrees of freedom within each class of an area, or within the rows
-        with an event.
+        most the degrees of freedom within each class of an area under a curve, or
+        within the rows with an event.
         """
         candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
@@ -430,9 +444,9 @@ class RowEstimate:
         :math:`T + a T^2 + a^2 T^3/3 + b` with a = g/3 and b = g/6 is symmetric to
         second order (Hall, 1992). For other functionals, k is half the second
         derivative in the least favourable direction, in standard errors. Then k is
-        added to a and b (DiCiccio and Efron, 1992). For a ratio of sums, c = k and k is
-        not added to a and b; see `with_curvature`. The absolute values of a and a + c
-        are at most 1/3.
+        added to a and b (DiCiccio and Efron, 1992). For a ratio of sums, k is not added
+        to a and b, but is the coefficient c of `with_curvature`. The absolute values of
+        a and a + c are at most 1/3.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -447,7 +461,10 @@ class RowEstimate:
 
     @cached_property
     def _curvature(self) -> float:
-        """Half the second derivative in the least favourable direction."""
+        """Half the second derivative of the estimate, for Hall's correction.
+
+        The derivative is computed in the least favourable direction.
+        """
         parameter = self.parameter
         is_mean = isinstance(without_negation(parameter.functional), Mean)
         if is_mean and parameter.without_negation[0].scale == IDENTITY:
@@ -472,14 +489,14 @@ class RowEstimate:
     def _direction(self) -> Array:
         """Change of the weights of units in the least favourable direction.
 
-        The weight of each row changes by S, the sum of the influence values in its
-        independent unit, divided by the root of the sum of squares of S. The estimate
-        then changes by one standard error.
+        The weight of each row changes in proportion to the sum of influence values in
+        the independent unit of the row. The size of the change is such that the
+        estimate changes by one standard error.
         """
         return self._direction_of(self._influences.column(0))
 
     def _direction_of(self, values: Array) -> Array:
-        """Return the least favourable direction from weighted influence values."""
+        """Compute the least favourable direction from weighted influence values."""
         rows = self.rows
         squares = rows.repeats[1] * values
         means = rows.weights / np.maximum(rows.frequencies, 1)
@@ -487,7 +504,7 @@ class RowEstimate:
 
     @property
     def _influences(self) -> Influences:
-        """Influence values of the units of the sample."""
+        """Weighted influence values of the units of the sample."""
         return Influences([self.influence], [self.parameter.index], self.rows)
 
     @cached_property
@@ -512,7 +529,7 @@ class RowEstimate:
         return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
-        """Return the reason that few units determine the variance, if they do."""
+        """Return a reason to warn if few units determine the variance."""
         units, enough = self.design.kinds_of_units, self._sufficient_df
         if self.degrees_of_freedom < enough * (1 - _ROUNDING):
             cause = f"fewer than {enough} degrees of freedom" + ": few " * bool(units)
@@ -532,15 +549,15 @@ class RowEstimate:
 
     @property
     def _has_limits(self) -> bool:
-        """Whether the interval is computed from a variance instead of the range."""
+        """Whether the interval is computed from a variance, not the whole range."""
         return self.parameter.interval_method.adds_variance or self.has_variance
 
     @property
     def _sufficient_df(self) -> int:
-        """Degrees of freedom below which intervals may undercover; 0 if they never do.
+        """Degrees of freedom below which intervals may be too narrow.
 
-        A t quantile corrects for few degrees of freedom, except for differences of
-        losses.
+        The value is 0 if the interval method corrects for few degrees of freedom. The
+        correction of studentised intervals does not suffice for differences of losses.
         """
         method = self.parameter.interval_method
         if method.smooths or (method.studentises and not self.components):
@@ -553,7 +570,7 @@ class RowEstimate:
 
     @property
     def _is_moved_by_one_more(self) -> bool:
-        """Whether one more row could move an area out of its interval.
+        """Whether one more row could move an area under a curve out of its interval.
 
         The area, such as a ROC AUC, is a mean over the rarer class, so that each row
         adds one value. Two new rows are considered: a row with the worst possible
@@ -584,8 +601,8 @@ class RowEstimate:
     def _rows_nest(self) -> bool:
         """Whether two components of a contrast share some rows but not all rows.
 
-        The influence values of such components have different scales, which looks like
-        a heavy tail.
+        The influence values of such components have different scales, which resembles a
+        heavy tail.
         """
         units = [component.units for component in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
@@ -600,7 +617,7 @@ class RowEstimate:
         """Whether the tail is heavy and the interval does not account for the tail.
 
         An interval corrected for skewness accounts for the tail if the sample is
-        skewed: its limits are then far from the estimate, and it covers.
+        skewed, because the limits are then far from the estimate.
         """
         if not self.parameter.interval_method.corrects_skewness:
             return self.has_heavy_tail
@@ -622,7 +639,7 @@ class RowEstimate:
         )
 
     def _tail_shape(self, shape: Callable[..., float]) -> float:
-        """Return the tail index of influence values.
+        """Return the tail index of the influence values.
 
         The result is NaN if the measure cannot have a heavy tail.
         """
@@ -640,8 +657,8 @@ class RowEstimate:
     def task(self, standard_error: float) -> Task:
         """Return the input of the interval method.
 
-        For a negated parameter, such as a negative loss, this is the input for the
-        measure.
+        For a negated parameter, such as a negative loss, the input describes the
+        measure without the negation.
         """
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
         trait, estimate, sign = parameter.without_negation
@@ -665,7 +682,7 @@ class RowEstimate:
     def _scaled_hall_coefficients(
         self, standard_error: float
     ) -> tuple[float, float, float]:
-        """Return Hall's coefficients for a standard error that includes noise."""
+        """Scale Hall's coefficients to a standard error that includes added noise."""
         estimated = self.estimated_variance
         a, b, c = self.hall_coefficients  # without noise
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0

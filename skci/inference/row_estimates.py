@@ -33,7 +33,7 @@ _SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
 def _collected(path: str) -> Any:
-    """Return a property with the values of an attribute for all K parameters."""
+    """Create a property that collects an attribute of the K single estimates."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
@@ -44,10 +44,10 @@ def _collected(path: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class RowEstimates(Estimates):
-    """Estimates of parameters from the rows of a sample and their design.
+    """Estimates of several parameters from the rows of a sample with a given design.
 
-    The elements of `by_parameter` compute the variance of each parameter. This class
-    computes the covariances of several parameters from influence values.
+    The elements of `by_parameter` compute the variances. This class computes the
+    covariances from influence values.
     """
 
     parameters: tuple[TableParameter, ...]
@@ -62,7 +62,7 @@ class RowEstimates(Estimates):
         return replace(self, parameters=tuple(parameters))
 
     def _estimate_of(self, parameter: TableParameter) -> RowEstimate:
-        """Return the estimate of one parameter, cached."""
+        """Return the estimate of one parameter."""
         if parameter not in self._of_parameters:
             kind = RowEstimate if self._rows_are_simple else DesignEstimate
             components = [*map(self._estimate_of, parameter.components)]
@@ -73,7 +73,7 @@ class RowEstimates(Estimates):
 
     @cached_property
     def simplified_design(self) -> SampleDesign:
-        """Sampling design in its simplest equivalent form.
+        """Sampling design after simplification.
 
         For example, clusters of one row each are replaced by independent rows.
         """
@@ -82,7 +82,7 @@ class RowEstimates(Estimates):
 
     @cached_property
     def by_parameter(self) -> list[RowEstimate]:
-        """Estimate of each of the K parameters."""
+        """Estimates of single parameters, from which the variances are computed."""
         return [*map(self._estimate_of, self.parameters)]
 
     @cached_property
@@ -157,10 +157,10 @@ class RowEstimates(Estimates):
 
     @property
     def unsmoothed(self) -> Array:
-        """Covariance of the influence values, (K, K).
+        """Covariance matrix of the estimates, computed from influence values.
 
-        For methods with pseudo-counts, the variances may be smaller than the variances
-        of the intervals.
+        For interval methods that use pseudo-counts, intervals may have larger variances
+        than this matrix.
         """
         if self.is_linear.all():
             return self._covariance_of(self.by_parameter)
@@ -172,12 +172,12 @@ class RowEstimates(Estimates):
         return total
 
     def _covariance_of(self, estimates: Sequence[RowEstimate]) -> Array:
-        """Return the covariance of differentiable parameters.
+        """Compute the covariance of differentiable parameters.
 
         For many contrasts of few parameters, the covariance is :math:`L V L^T`, where L
         contains the coefficients and V is the covariance of the parameters. If
-        cancellation would dominate, or for few contrasts, it is computed from the
-        influence values of the contrasts instead.
+        cancellation would dominate, or for few contrasts, the covariance is computed
+        from the influence values of the contrasts instead.
         """
         if len(estimates) > _MANY_CONTRASTS:
             parameters = [estimate.parameter for estimate in estimates]
@@ -203,9 +203,9 @@ class RowEstimates(Estimates):
     def _covariance_of_influences(
         self, influences: Sequence[Array], indices: Sequence[Array]
     ) -> Array:
-        """Return the covariance of parameters from influence values of table cells.
+        """Compute the covariance of parameters from influence values of table cells.
 
-        `indices` contains the cell index of each unit, by parameter.
+        `indices` contains the cell index of each unit, for each parameter.
         """
         values = Influences(influences, indices, self.rows)
         with few_threads(len(self.rows) * len(influences) ** 2):
@@ -221,14 +221,15 @@ class RowEstimates(Estimates):
         return np.sqrt(variances)
 
     def noise(self, z: float) -> Array:
-        r"""Covariance that interval methods add to the estimated covariance, (K, K).
+        r"""Return the covariance that interval methods add to the estimated covariance.
 
         Parameters that are not contrasts have independent noise, with a diagonal
-        covariance D. Contrasts with coefficients L have noise :math:`L D L^T`.
+        covariance D. Contrasts with coefficients L have noise of covariance :math:`L D
+        L^T`.
 
-        Methods that blur perturb the moments of every parameter by noise of variance
-        :math:`z^2 / 2n` per row, where n is the effective sample size (Choice II of
-        Yuan and Jiang):
+        The method "blurred" perturbs the moments of every parameter by noise of
+        variance :math:`z^2 / 2n` per row, where n is the effective sample size (Choice
+        II of Yuan and Jiang):
 
         .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2
 
@@ -258,11 +259,11 @@ class RowEstimates(Estimates):
         return any(map(attrgetter("components"), self.parameters))
 
     def _stratum_noise(self, z: float) -> Array:
-        """Noise variances for strata with few rows, (K,)."""
+        """Return the variances to add for strata with few rows of some outcome."""
         return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Return the loadings of parameters on the noise of their components."""
+        """Return the loading of each parameter on the noise of each component."""
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
@@ -294,9 +295,9 @@ class RowEstimates(Estimates):
     ) -> Estimates:
         """Estimate contrasts of the parameters.
 
-        Each contrast is estimated from its own table, so that all interval methods are
-        available. For more than `MAX_TABLES` contrasts, only the covariance is
-        computed, without tables.
+        Each contrast is estimated from its own table of counts, so that all interval
+        methods are available. For more than `MAX_TABLES` contrasts, only the covariance
+        is computed, without tables.
         """
         if len(contrasts) <= self._max_contrasts(contrasts):
             tables = ContrastTables(self, ratio, method)
@@ -320,8 +321,8 @@ class RowEstimates(Estimates):
     def _max_contrasts(self, contrasts: Contrasts) -> int:
         """Return the maximum number of contrasts that are estimated from tables.
 
-        With ``missing_grades="pairwise"``, the maximum is larger, and more contrasts
-        raise a ValueError.
+        With ``missing_grades="pairwise"``, the maximum is larger, but a larger number
+        of contrasts raises a ValueError.
         """
         positions = {k for _, weights in contrasts for k in weights}
         if not any(self.parameters[k].by_pair for k in positions):

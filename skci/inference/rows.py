@@ -15,10 +15,11 @@ SAME_WEIGHT = 1e-12  # relative difference of weights that count as equal
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Number and weight of the rows of each unit of a sample.
+    """Counts and weights of the rows of a sample, grouped by unit.
 
-    A unit is a distinct outcome, or a single row. Only ratios of weights matter. The
-    scale of the weights is kept, so that rows of several chunks of data can be merged.
+    A unit is a single row, or all rows with the same outcome. Only ratios of weights
+    matter. The scale of the weights is kept, so that rows of several chunks of data can
+    be merged.
     """
 
     weights: Array
@@ -43,8 +44,9 @@ class Rows:
     ) -> Rows:
         """Add up the weights of n rows by unit.
 
-        `unit` contains the unit index of each row. `counts` contains the number of
-        times that each row occurs, by default once.
+        A unit is a single row, or all rows with the same outcome. `unit` contains the
+        unit index of each row. `counts` contains the number of times that each row
+        occurs, by default once.
         """
         numbers = np.bincount(unit, counts, n_units).astype(np.intp)
         if weights is None:
@@ -93,12 +95,12 @@ class Rows:
 
     @property
     def total_weight(self) -> float:
-        """Total of the weights on the scale of the user."""
+        """Sum of the weights on the scale of the weights that the user passed."""
         return float(self._total) * self.scale
 
     @cached_property
     def counts(self) -> Array:
-        """Weights of the units, scaled to add up to the number of rows."""
+        """Weights of the units, scaled so that their sum is the number of rows."""
         if self.numbers is None:
             return self.weights
         if self.are_equal:
@@ -124,18 +126,17 @@ class Rows:
 
     @cached_property
     def shares(self) -> Array:
-        """Mean weight of the rows of each unit, relative to the total weight."""
+        """Mean weight of the rows of each unit, divided by the total weight."""
         if self.numbers is None:
             return repeated(np.array(1 / self._total), len(self))
         return self.weights / np.maximum(self.numbers, 1) / self._total
 
     @cached_property
     def repeats(self) -> Sequence[Array]:
-        """Multiplicities of units in sums of powers over rows, four arrays (units,).
+        """Factors that convert sums of powers over rows to sums over units.
 
-        Array k - 1 contains, for each unit, the sum of (w / mean weight of the unit)**k
-        over the rows, for k = 1 to 4. With these multiplicities, a sum of k-th powers
-        over rows becomes a sum over units.
+        Element k - 1 is an array that contains, for each unit, the sum of (w / mean
+        weight of the unit)**k over the rows, for k = 1 to 4.
         """
         if self.powers is None or self.numbers is None:
             return (self.weights,) * 4
@@ -148,12 +149,12 @@ class Rows:
         return round(self.frequencies[units].sum())
 
     def mean_square(self, influence: Array, counts: Array) -> float:
-        """Variance of influence values over rows, given the counts of the cells."""
+        """Compute the variance of influence values over rows from cell counts."""
         p = counts / max(counts.sum(), 1.0)
         return float(p @ (influence - p @ influence) ** 2)
 
     def merge_units(self, unit: Array, n_units: int) -> Rows:
-        """Merge units; `unit` has the new index of each unit."""
+        """Merge units. `unit` contains the new index of each unit."""
         return self._changed(lambda values: np.bincount(unit, values, n_units))
 
     def subset(self, units: Array) -> Rows:
@@ -183,10 +184,13 @@ class Rows:
 
     @property
     def all_powers(self) -> Array:
-        """Sums of powers of weights, (3, units); weights are 1 by default."""
+        """Sums of second, third and fourth powers of the row weights, by unit.
+
+        Without weights, each row has weight 1.
+        """
         return np.array([self.weights] * 3) if self.powers is None else self.powers
 
     def per_row(self) -> Rows:
-        """Rescale weights to add up to the number of rows."""
+        """Rescale the weights so that their sum is the number of rows."""
         scaled = self.times(self.n_samples / float(self._total))
         return replace(scaled, weights=self.counts, scale=1.0)

@@ -37,7 +37,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variance of an estimate: due to rows, due to runs, and included in both."""
+    """Variance due to rows, variance due to runs, and variance included in both."""
 
     rows: float
     runs: float
@@ -45,7 +45,7 @@ class VarianceComponents(NamedTuple):
 
 
 class Variances(NamedTuple):
-    """Variances of K estimates, due to rows and to B sets of runs."""
+    """Variances of K estimates due to rows, and due to each of B sets of runs."""
 
     rows: Array
     """Variances due to rows, (K,)."""
@@ -58,14 +58,14 @@ class Variances(NamedTuple):
 
     @property
     def rows_only(self) -> Array:
-        """Variances due to rows, minus the variances included in both, (K,)."""
+        """Variances due to rows, without the part that run variances include."""
         return np.maximum(self.rows - self.both.sum(axis=0), 0.0)
 
     @property
     def total(self) -> Array:
-        """Total variances, at least as large as the variances due to runs, (K,).
+        """Total variances of the K estimates, at least the variances due to runs.
 
-        By default, they are also at least as large as the variances due to rows.
+        By default, total variances are also at least the variances due to rows.
         """
         runs = self.runs.sum(axis=0)
         total = self.rows + runs - self.both.sum(axis=0)
@@ -74,7 +74,7 @@ class Variances(NamedTuple):
 
 
 class RunSet(NamedTuple):
-    """A set of runs, and covariances of the p means over these runs."""
+    """Set of runs, with covariances of means over these runs."""
 
     size: int
     """Number of runs."""
@@ -90,8 +90,8 @@ class RunSet(NamedTuple):
 class CrossedMeans:
     """Covariance of P means over runs, where each run has predictions for all rows.
 
-    Sets of runs are independent: one set for each model, or a single set of paired
-    runs.
+    There is a set of runs for each model, or a single set of paired runs for all
+    models. Sets of runs are independent.
     """
 
     rows: Array
@@ -109,10 +109,11 @@ class CrossedMeans:
         sets: Sequence[Sequence[Array]],
         at_least_rows: bool = True,
     ) -> CrossedMeans:
-        """Compute the covariance of P means over runs, from J parameters of runs.
+        """Compute the covariance of P means over runs.
 
-        `means` contains the coefficients of the means, (P, J). `sets` contains, for
-        each run of each set, the positions of the parameters of the run.
+        `source` contains the estimates of J parameters, each for a single run. `means`
+        contains the coefficients of the means, as an array of shape (P, J). `sets`
+        contains, for each run of each set, the positions of the parameters of the run.
         """
         covariance = source.covariance
         values = np.nan_to_num([parameter.estimate for parameter in source.parameters])
@@ -138,11 +139,14 @@ class CrossedMeans:
 
     @property
     def sizes(self) -> Array:
-        """Numbers of runs, (B,)."""
+        """Number of runs in each set."""
         return np.array([run_set.size for run_set in self.sets])
 
     def variances(self, coefficients: Array) -> Variances:
-        """Variances of K linear combinations; rounding errors become zero."""
+        """Compute variances of K linear combinations of the means.
+
+        Variances that are rounding errors become zero.
+        """
         pairs = [(coefficients[:, runs.members], runs) for runs in self.sets]
         variances = Variances(
             _squares(coefficients, self.rows),
@@ -158,7 +162,7 @@ class CrossedMeans:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of the means without negative eigenvalues, (P, P)."""
+        """Covariance matrix of the P means, without negative eigenvalues."""
         total = self.rows.copy()
         for runs in self.sets:
             total[np.ix_(runs.members, runs.members)] += runs.runs - runs.both
@@ -167,13 +171,16 @@ class CrossedMeans:
 
 
 def _squares(coefficients: Array, covariance: Array) -> Array:
-    """Variances of linear combinations, (K,)."""
+    """Compute the variances of K linear combinations."""
     return ((coefficients @ covariance) * coefficients).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunEstimates(Estimates):
-    """Means over runs, or their contrasts, with a covariance due to rows and runs."""
+    """Means over runs of models, or contrasts of means over runs.
+
+    The covariance includes the variances due to rows and due to runs.
+    """
 
     parameters: tuple[Parameter, ...]
     means: CrossedMeans
@@ -200,7 +207,7 @@ class RunEstimates(Estimates):
 
     @cached_property
     def by_source(self) -> Variances:
-        """Variances due to rows and to runs."""
+        """Variances due to rows and variances due to runs."""
         return self.means.variances(self.coefficients)
 
     @cached_property
@@ -233,7 +240,10 @@ class RunEstimates(Estimates):
         return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
 
     def _degrees_of_freedom(self, variances: Variances, df_of_runs: Array) -> Array:
-        """Degrees of freedom of total variances, given `df_of_runs` of each set."""
+        """Compute the degrees of freedom of total variances.
+
+        `df_of_runs` contains the degrees of freedom for each set of runs.
+        """
         set_variances = variances.runs
         df_of_rows = self.row_estimates.degrees_of_freedom
         runs = set_variances.sum(axis=0)
@@ -270,12 +280,15 @@ class RunEstimates(Estimates):
         )
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Linear combinations, with variances computed again from rows and runs."""
+        """Combine the estimates linearly, with new variances due to rows and runs."""
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
 
     def by_run(self, header: str) -> Estimates:
-        """Estimates of single runs, with the run as a subgroup in column `header`."""
+        """Return the estimates of single runs.
+
+        Reports show the name of the run in the subgroup column `header`.
+        """
         order = {parameter.key: k for k, parameter in enumerate(self.parameters)}
         positions = [
             j for j, (key, run) in enumerate(self.runs) if run and key in order
@@ -292,7 +305,10 @@ class RunEstimates(Estimates):
         return replace(source, parameters=tuple(named))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, including reasons from rows."""
+        """Return the reasons why an interval may be too narrow.
+
+        The reasons include few rows and few runs.
+        """
         reasons = super().small_sample_reasons(k)
         reasons = reasons + self.row_estimates.small_sample_reasons(k)
         return list(dict.fromkeys(reasons))
@@ -302,7 +318,10 @@ class RunEstimates(Estimates):
         return task._replace(hall=self.row_estimates.task(k, standard_error).hall)
 
     def half_widths(self, normal_quantile: float, n: int, n_runs: int) -> Array:
-        """Half widths expected with n rows and `n_runs` runs of each model, (K,)."""
+        """Predict half widths of intervals from the numbers of rows and of runs.
+
+        `n_runs` is the number of runs of each model.
+        """
         per_row = self.rows.n_samples / n
         per_run = self.means.sizes[:, np.newaxis] / n_runs
         _, runs, both, at_least_rows = self.by_source
@@ -330,7 +349,7 @@ def mean_over_runs(
 ) -> JointEstimate:
     """Average estimates over the runs of each model.
 
-    `models` maps each column of predictions to its model and run; the run is None for a
+    `models` maps each column of predictions to a model and a run. The run is None for a
     model with a single run.
     """
     source: Any = joint.source
@@ -372,7 +391,7 @@ def mean_over_runs(
 
 
 def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Parameter:
-    """Parameter for the mean over runs, undefined if a run is undefined."""
+    """Return the parameter for a mean over runs, undefined if a run is undefined."""
     values = [parameter.value for parameter in parameters]
     mean = with_fixed_estimate(parameters[0], float(np.mean(values)))
     low, high = np.mean([p.extension for p in parameters], axis=0).tolist()
@@ -388,7 +407,7 @@ def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Pa
 def united_df(
     df_method: str, runs: float, rows: float, df_runs: float, df_rows: float
 ) -> float:
-    """Degrees of freedom of a variance that has two sources, runs and rows.
+    """Compute the degrees of freedom of a variance with two sources, runs and rows.
 
     `runs` and `rows` are the shares of the sources in the variance. The shares add up
     to less than 1 if the variance was raised to the variance due to rows. With

@@ -24,11 +24,11 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 
 @dataclass(frozen=True, eq=False)
 class StratifiedTable:
-    r"""Counts in the possible cells of H strata, and a functional of the counts.
+    r"""Counts of the possible outcomes in each stratum, and a functional of the counts.
 
-    Estimated shares of the strata are treated like shares in a random sample of the
-    population. The size of this sample is such that the shares have the same standard
-    errors.
+    If population shares of strata are estimated, the shares are treated like shares in
+    a random sample of the population. The size of this sample is such that the shares
+    have the same standard errors.
     """
 
     functional: Poststratified
@@ -57,16 +57,19 @@ class StratifiedTable:
 
     @property
     def samples(self) -> Array:
-        """Index of the sample to which each cell belongs."""
+        """Index of the independent sample, such as a stratum, for each cell."""
         return self.functional.samples
 
     @cached_property
     def sizes(self) -> Array:
-        """Number of rows of each sample."""
+        """Number of rows of each independent sample."""
         return np.bincount(self.samples, self.counts)
 
     def distribute_rows(self, rows: Array) -> Array:
-        """Divide `rows` rows per stratum equally among the cells of the stratum."""
+        """Divide rows that are added to a stratum equally among its possible cells.
+
+        `rows` contains the number of added rows for each stratum.
+        """
         n_cells = np.bincount(self.samples, self.inside)
         per_cell = np.zeros(len(n_cells))
         per_cell[: self.n_strata] = rows / n_cells[: self.n_strata]
@@ -74,29 +77,29 @@ class StratifiedTable:
 
     @cached_property
     def pseudo_counts(self) -> Array:
-        """Pseudo-counts of two rows, divided in proportion to the sizes of strata."""
+        """Pseudo-counts that sum to two rows, in proportion to the sizes of strata."""
         sizes = self.sizes[: self.n_strata]
         return self.distribute_rows(2 * sizes / sizes.sum())
 
     def smoothing(self, size: int) -> Array:
-        """Weighted pseudo-counts by cell, added up over strata, (size,)."""
+        """Add up the weighted pseudo-counts of each table cell over strata."""
         strata = self.functional.strata
         added = self.pseudo_counts[: len(strata)] * self.row_weights[strata]
         return np.bincount(self.functional.functional.cells, added, size + 1)[:size]
 
     @cached_property
     def variance(self) -> float:
-        """Variance of the estimate at the table with pseudo-counts."""
+        """Variance of the estimate, computed with pseudo-counts."""
         variances, sizes = self._smoothed_variances.copy(), self.sizes[: self.n_strata]
         variances[: self.n_strata] *= sizes / np.maximum(sizes - self.ddof, 1)
         return float(variances.sum())
 
     @cached_property
     def design_effect(self) -> float:
-        """Ratio of the variance to the variance of independent multinomials.
+        """Ratio of the variance to the variance of independent multinomial samples.
 
-        The multinomials have the sizes of the strata. The ratio exceeds 1 because the
-        variance in a stratum of n rows is multiplied by n / (n - 1).
+        The multinomial samples have the sizes of the strata. The ratio exceeds 1
+        because the variance in a stratum of n rows is multiplied by n / (n - 1).
         """
         total = float(self._smoothed_variances.sum())
         return self.variance / total if total else 1.0
@@ -107,11 +110,11 @@ class StratifiedTable:
         return self._variances(counts, counts) / self.sizes
 
     def noise(self, z: float) -> float:
-        r"""Variance to add for strata in which no variance is observed.
+        r"""Return the variance to add for strata in which no variance is observed.
 
-        If the rows of such a stratum can differ, its variance follows Agresti and Coull
-        (1998): :math:`z^2` rows are added in equal parts to the possible cells of the
-        stratum. If several strata contribute to the standard error, fewer rows are
+        If the rows of such a stratum can differ, the added variance follows Agresti and
+        Coull (1998): :math:`z^2` rows are added in equal parts to the possible cells of
+        the stratum. If several strata contribute to the standard error, fewer rows are
         added to each stratum, so that the intervals of the strata are combined as by
         Yan and Su (2010).
         """
@@ -124,15 +127,19 @@ class StratifiedTable:
         return float(self._agresti_coull(rows)[unseen].sum())
 
     def _agresti_coull(self, rows: float) -> Array:
-        """Variances due to the samples, after `rows` are added to each stratum."""
+        """Compute the variance due to each independent sample, with added rows.
+
+        `rows` is the number of rows that are added to each stratum.
+        """
         counts = self.counts + self.distribute_rows(np.full(self.n_strata, rows))
         return self._variances(counts, self.counts) / np.bincount(self.samples, counts)
 
     def _variances(self, counts: Array, at: Array) -> Array:
-        """Variance of the influence values within each sample, at a table.
+        """Compute the variance of influence values within each independent sample.
 
-        The variance of the estimate is the sum over samples of these variances, each
-        divided by the size of the sample.
+        Influence values are computed at the counts `at`. The variance of the estimate
+        is the sum of the variances of all samples, each divided by the size of the
+        sample.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -145,10 +152,10 @@ class StratifiedTable:
 def stratified_table(
     parameter: TableParameter, rows: Rows, design: Any
 ) -> StratifiedTable | None:
-    """Create the table by stratum of a parameter with enumerated cells.
+    """Create the table of a parameter with the counts of possible outcomes by stratum.
 
-    The result is None if cells are unknown or too many, or if there are no strata of
-    independent rows.
+    The result is None if the possible outcomes are unknown or too many, or if there are
+    no strata of independent rows.
     """
     if design.strata is None or not design.rows_are_units:
         return None
@@ -198,11 +205,11 @@ def stratified_table(
 
 
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
-    """Whether some stratum with a large weight has few rows in a cell.
+    """Whether a stratum with a large weight has few rows in a cell of the table.
 
-    Such sparse strata are ignored if, with one more row in the cell, their share of the
-    variance would still be small. The variance within a stratum is approximated by the
-    Gini-Simpson diversity of its cells, 1 minus the sum of squared proportions.
+    Such strata are ignored if their share of the variance would be small even with one
+    more row in the cell. The variance within a stratum is approximated by the
+    Gini-Simpson diversity of the cells, 1 minus the sum of squared proportions.
     """
     strata, frequencies = design.strata, rows.frequencies
     n = np.bincount(strata, frequencies)
@@ -222,7 +229,7 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
 def _sums_of_cells(
     parameter: TableParameter, rows: Rows, strata: Array
 ) -> tuple[Array, Array, Array]:
-    """Sums, sums of squares, and minima of cell counts, by stratum.
+    """Compute sums, sums of squares, and minima of the cell counts of each stratum.
 
     The minimum is over the cells that occur in any stratum.
     """
@@ -243,7 +250,7 @@ def _sums_of_cells(
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Weight the pseudo-counts of a parameter like the rows of each stratum."""
+    """Weight the pseudo-counts of each stratum like the rows of the stratum."""
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
@@ -252,10 +259,10 @@ def smoothed_by_stratum(
 
 
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
-    """Mask of the cells that are possible in a stratum, (size + 1,).
+    """Return a mask of the table cells that are possible in a stratum.
 
     The last entry refers to rows outside the table. All rows of the stratum have the
-    true label `label`, unless it is -1.
+    true label `label`, unless `label` is -1.
     """
     possible = np.ones(parameter.size + 1, dtype=bool)
     if parameter.components:
