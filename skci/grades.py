@@ -45,7 +45,7 @@ from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
 from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import IncompleteSample, JointEstimate
 from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.functional import exp_ratio
@@ -338,7 +338,7 @@ def grades_report(
         drawn.rows,
         drawn.design,
         **settings,
-        target=Target(items.missing) if items.missing else None,
+        target=IncompleteSample(items.missing) if items.missing else None,
     )
     if runs is not None:
         return runs_report(joint, runs)

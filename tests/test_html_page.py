@@ -293,6 +293,23 @@ def test_a_page_names_the_sampled_units(pages):
         assert f"the random sampling of {units}." in page
 
 
+def test_a_page_on_incomplete_data_names_the_population():
+    grades = {m: RNG.integers(0, 2, 80).astype(float) for m in "AB"}
+    people = {m: np.where(np.arange(80) < 40, grades[m], np.nan) for m in "AB"}
+    counted = "40 of 80 items, graded for all models"
+    judged = "80 items, 40 of them graded by people, with a proxy"
+    some = np.where(np.arange(N) < 99, Y, np.nan)
+    labelled = joint_report(some, models(1), proxy=Y, metrics="accuracy")
+    for report, units, data in (
+        (grades_report(people, missing_grades="drop"), "items", counted),
+        (grades_report(people, proxy=grades), "items", judged),
+        (labelled, "rows", f"{N} rows, 99 of them labelled, with a proxy"),
+    ):
+        population = f"the population from which the {units} were sampled"
+        sentences = f"The true values are those of {population}. The data are {data}."
+        assert sentences in report.to_html()
+
+
 def test_the_title_has_the_question_and_the_rows(pages):
     titles = {name: Tree(page).all("h1")[0].text for name, (_, page) in pages.items()}
     assert titles["one"] == "How large is the accuracy of model 00? n = 240"

@@ -112,6 +112,32 @@ def test_queries_that_a_run_lacks_count_as_0():
     assert report["some", "map"] == pytest.approx(expected, rel=1e-14)
 
 
+def test_lists_and_sets_of_items():
+    """Precision and recall of a recommender, counted by hand for each user."""
+    truth = {"u1": {2, 9}, "u2": [1, 3, 5, 7], "u3": [], "u4": [], "u5": [4]}
+    lists = {"u1": [1, 2, 3], "u2": (7, 2, 1), "u3": [8], "u4": [], "u9": [1]}
+    with pytest.warns(UserWarning, match="'A' has no documents for 2 of the 5"):
+        data = trec(truth, {"A": lists})
+    report = joint_report(**data, metrics=["precision@2", "recall@3"])
+    assert report["A", "precision@2"] == pytest.approx((1 + 1) / 2 / 5)
+    assert report["A", "recall@3"] == pytest.approx((1 / 2 + 2 / 4) / 5)
+    assert "in 5 queries" in str(report)
+
+
+@pytest.mark.parametrize(
+    ("truth", "items", "error", "message"),
+    [
+        ({"u": [1]}, [2, 1, 2], ValueError, r"A\['u'\] must have distinct documents"),
+        ({"u": [1, 1]}, [1], ValueError, r"qrels\['u'\] must have distinct documents"),
+        ({"u": [1]}, {1, 2}, TypeError, r"A\['u'\] must be a mapping .* or a list"),
+        ({"u": "ab"}, [1], TypeError, r"qrels\['u'\] must be a mapping .* got 'ab'"),
+    ],
+)
+def test_mistakes_in_lists_of_items(truth, items, error, message):
+    with pytest.raises(error, match=message):
+        trec(truth, {"A": {"u": items}})
+
+
 @pytest.mark.parametrize(
     ("qrels", "runs", "message"),
     [

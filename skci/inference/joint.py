@@ -61,6 +61,13 @@ class Target(NamedTuple):
     """Name of the resampling from which the variance was estimated, if any."""
 
 
+class IncompleteSample(Target):
+    """Text on a sample in which values are missing; the estimand is its population.
+
+    An example is "900 rows, 100 of them labelled, with a proxy".
+    """
+
+
 @dataclass(frozen=True, eq=False)
 class JointEstimate:
     """Estimates of K parameters with simultaneous confidence intervals."""

@@ -36,7 +36,7 @@ from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
 from skci.exceptions import SmallSampleWarning, warn_caller
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import IncompleteSample, JointEstimate
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.inference.rows import Rows
 from skci.measures.functional import Component, EqualByParts, Evaluation, Functional
@@ -298,7 +298,7 @@ def estimate(
         sample.design,
         confidence_level=metric_set.confidence_level,
         random_state=metric_set.seed,
-        target=Target(describe(sample if read is None else read, sizes)),
+        target=IncompleteSample(describe(sample if read is None else read, sizes)),
     )
     if blocks is not None:
         joint = corrected(joint, blocks, expected)

@@ -50,7 +50,7 @@ from skci.data.items import GradedSamples
 from skci.data.partial_truth import FEWEST_LABELS, parted, parts_of
 from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.intervals import methods
-from skci.inference.joint import JointEstimate, Target
+from skci.inference.joint import IncompleteSample, JointEstimate
 from skci.inference.parameter import (
     Contrast,
     Parameter,
@@ -370,7 +370,7 @@ def estimate_judged_grades(
         f"{human_grades.shape[1]} items, {size_range} of them graded by people, with a "
         "proxy"
     )
-    return replace(corrected(joint, blocks), target=Target(target))
+    return replace(corrected(joint, blocks), target=IncompleteSample(target))
 
 
 def _of_graded(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import first_names, join_names
+from skci._validation import check_distinct, first_names, join_names
 from skci.exceptions import warn_caller
 from skci.metrics.rankings import NOT_JUDGED
 from skci.readers.files import by_model, read_lines
@@ -29,15 +29,16 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    qrels : path, open file or mapping of str to mapping
+    qrels : path, open file, or mapping of str to mapping, list or set
         Relevance judgements. A file has lines of four columns: query, iteration,
         document and relevance. A mapping contains relevances by query and document, as
-        in pytrec_eval.
+        in pytrec_eval, or the list or set of relevant documents of each query.
     runs : path, open file, or list or mapping of these
         Runs of one or more search systems. A file has lines of six columns: query, Q0,
         document, rank, score and tag. A mapping of names to files names the runs; its
-        values may also be mappings with scores by query and document. Otherwise the
-        runs are named after their files.
+        values may also be mappings with scores by query and document, or with the list
+        of documents of each query, best first. Otherwise the runs are named after their
+        files.
 
     Returns
     -------
@@ -45,13 +46,14 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
         ``y_true`` contains the relevance of each document, or -1 if the document was
         not judged. ``y_score`` contains minus the position of the document in each run,
         or NaN if the document was not retrieved. ``query`` contains the queries. Each
-        row is a document that was judged or retrieved for a query with judgements.
+        row is a document that was judged or retrieved for a query of `qrels`. A query
+        without documents has one row, with the relevance -1 and the score NaN.
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         If a line does not have the required columns, or if a document occurs twice for
-        a query. The message names the file and the line.
+        a query. The message names the file and the line, or the query.
 
     Warns
     -----
@@ -66,8 +68,9 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
     -----
     The rank in a run is ignored, as in trec_eval. Documents are sorted by descending
     scores in single precision, and documents with tied scores by descending names.
-    Queries without judgements are left out. A document with a negative relevance is
-    treated as not judged.
+    Queries that are not in `qrels` are left out. A query of a mapping is kept even if
+    it has no relevant documents. A document with a negative relevance is treated as not
+    judged.
 
     Examples
     --------
@@ -93,6 +96,7 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
         for document in dict.fromkeys(
             chain(*(x[query] for x in (judged, *ranked.values())))
         )
+        or [""]
     ]
 
     def column(values: _Values, missing: float) -> Array:
@@ -108,7 +112,10 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _Values:
     """Read values by query and document, from the column `value` of a file."""
     if isinstance(source, Mapping):
-        return source
+        return {
+            query: _listed(documents, f"{parameter}[{query!r}]", value)
+            for query, documents in source.items()
+        }
     values: dict[str, dict[str, float]] = {}
     for place, line in read_lines(source, parameter):
         if not line or line.startswith("#"):
@@ -131,6 +138,26 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
             )
         documents[document] = number
     return values
+
+
+def _listed(documents: Any, place: str, value: str) -> Mapping[str, float]:
+    """Return values by document, for a mapping or a list of documents.
+
+    The value of a listed document is the relevance 1, or minus the rank as its score.
+    """
+    if isinstance(documents, Mapping):
+        return documents
+    has_ranks = value == "score"
+    kinds: Any = list | tuple | np.ndarray
+    if not has_ranks:
+        kinds |= set | frozenset
+    if not isinstance(documents, kinds):
+        raise TypeError(
+            f"{place} must be a mapping of documents to a {value} or a list of "
+            f"documents, got {documents!r:.60}"
+        )
+    check_distinct([*documents], place, "documents")
+    return {name: -k if has_ranks else 1 for k, name in enumerate(documents)}
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:

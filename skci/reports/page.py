@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from skci._packages import DEPENDENCIES, version_of
 from skci._progress import progress
 from skci._validation import join_names, printable
-from skci.inference.joint import JointEstimate
+from skci.inference.joint import IncompleteSample, JointEstimate
 from skci.reports.estimate import describe, describe_warnings
 from skci.reports.rendering import format_level, packaged
 
@@ -136,10 +136,15 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
         promises += [f"The intervals are valid {joint.horizon}."]
     if not (joint.is_of_rows or joint.target):
         return [" ".join(promises), _GIVEN]
-    units = next((x for x in ("queries", "groups") if x in size), "rows")
-    population = joint.target.target if joint.target else _POPULATION.format(units)
-    true_values = f"The true values are those of {population}."
-    return [" ".join(promises), true_values, _CHANCE.format(units)]
+    target = joint.target
+    data = target.target if isinstance(target, IncompleteSample) else ""
+    counted = f"{size}, {data}"
+    units = next((x for x in ("queries", "groups", "items") if x in counted), "rows")
+    population = _POPULATION.format(units) if data or not target else target.target
+    about = f"The true values are those of {population}."
+    if data:
+        about += f" The data are {data}."
+    return [" ".join(promises), about, _CHANCE.format(units)]
 
 
 def join_or_count(names: Iterable[str], kind: str) -> str:
