@@ -27,7 +27,7 @@ python -m skci --help lists the commands for files of predictions, see shell.rst
 
 
 def main() -> int:
-    """Run the command given by the arguments; the default is a demonstration."""
+    """Run the command given by the arguments, by default a demonstration."""
     if len(sys.argv) > 1:
         return run()
     demonstrate()

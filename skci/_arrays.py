@@ -146,7 +146,7 @@ def factorise(column: Array) -> tuple[Array, Array]:
     """Return the distinct values of a column, and the code of each entry.
 
     The code of an entry is the index of its value among the distinct values. Distinct
-    values are in ascending order; objects are in the order of their first occurrence.
+    values are in ascending order. Objects are in the order of their first occurrence.
     """
     if column.dtype.kind == "O":
         values = column.tolist()

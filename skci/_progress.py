@@ -114,7 +114,10 @@ def progress(
     total: int,
     size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Item]:
-    """Yield items, and add the size of each item to a progress line; see `Progress`."""
+    """Yield items, and add the size of each item to a progress line.
+
+    See `Progress` for the line.
+    """
     with Progress(noun, total) as line:
         for item in items:
             yield item

@@ -201,7 +201,7 @@ def draw_seeds(random_state: RandomState) -> list[int]:
 
 
 def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw an integer seed from a random state; None stays None."""
+    """Draw an integer seed from a random state, or return None for None."""
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
@@ -292,7 +292,7 @@ def _readable(values: Any) -> Any:
 
 
 def is_iterable(values: Any) -> bool:
-    """Whether values can be iterated over; an array without dimensions cannot."""
+    """Whether values can be iterated over, unlike an array without dimensions."""
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
 
 
@@ -381,7 +381,7 @@ def as_whole_numbers(
 
 
 def _as_floats(array: Array, name: str) -> Array:
-    """Convert an array of objects to floats; missing objects become NaN."""
+    """Convert an array of objects to floats, and missing objects to NaN."""
     values = array.ravel().tolist()
     kinds = {kind for kind in set(map(type, values)) if issubclass(kind, _NUMBERS)}
     strange = [value for value in values if type(value) not in kinds]
@@ -430,7 +430,7 @@ class NamedArray(np.ndarray):
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Return the column names of a data frame or Arrow table; else None."""
+    """Return the column names of a data frame or Arrow table, or else None."""
     if hasattr(type(values), "column_names"):
         return list(values.column_names)
     return list(values.columns) if hasattr(values, "columns") else None
@@ -551,7 +551,7 @@ def check_contrasts(
 
 
 def as_name(value: Any) -> Any:
-    """Convert a number or a boolean to a string; return other names unchanged."""
+    """Convert a number or a boolean to a string, and return other names unchanged."""
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
@@ -591,7 +591,7 @@ def check_names(
     kind: str,
     hints: Mapping[str, str] = _NONE,
 ) -> list[str]:
-    """Check names of models or metrics; None selects all valid names."""
+    """Check names of models or metrics, where None selects all valid names."""
     if names is None:
         return valid_names
     is_single = isinstance(names, str) or not is_iterable(names)
@@ -631,7 +631,7 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
 
 
 def as_pairs(names: Any) -> Any:
-    """Convert column names to pairs (name, name); return other values unchanged."""
+    """Convert column names to pairs (name, name), and return other values unchanged."""
     columns = [names] if isinstance(names, str) else names
     if isinstance(columns, list | tuple) and all(isinstance(x, str) for x in columns):
         return [(column, column) for column in columns]
@@ -652,7 +652,10 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
 
 
 def named_estimators(estimators: Any) -> dict[str, Any]:
-    """Return estimators by name; names default to class names, as in pipelines."""
+    """Return estimators by name.
+
+    Names default to class names, as in pipelines of scikit-learn.
+    """
     if _predicts(estimators):
         estimators = [estimators]
     if hasattr(estimators, "shape"):

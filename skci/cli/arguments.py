@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Store(argparse.Action):
-    """Action that stores an option; a repeated option extends its list or mapping."""
+    """Action that stores an option, and extends a list or mapping if repeated."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
@@ -222,7 +222,7 @@ def table(text: str) -> Path:
 
 
 def number_or_word(text: str) -> float | str:
-    """Parse a number; another word is returned unchanged."""
+    """Parse a number, or return another word unchanged."""
     try:
         return float(text)
     except ValueError:

@@ -102,7 +102,7 @@ class Output(NamedTuple):
         return "\n\n".join(table.to_latex() for table in [*self._tables(), *gates])
 
     def html(self) -> str:
-        """Return an HTML page of the first report; other reports are sections."""
+        """Return an HTML page of the first report, with other reports as sections."""
         first: Any
         (_, first), *further = (self.reports | self.gates).items()
         sections = {_HEADINGS.get(name, name.capitalize()): x for name, x in further}

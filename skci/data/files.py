@@ -214,7 +214,7 @@ def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
 
 
 def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
-    """Convert the text cells of a column to values; missing cells become None."""
+    """Convert the text cells of a column to values, and missing cells to None."""
     # Python converts "1_2" to 12, although "1_2" may be a different label.
     for number in () if is_text or "_" in "".join(cells) else (int, float):
         with suppress(ValueError):

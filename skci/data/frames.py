@@ -316,7 +316,7 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
 
 
 def shown_names(columns: Sequence[str]) -> str:
-    """Join names of columns as text; only the first names are shown."""
+    """Join the first names of columns as text, and count the remaining names."""
     shown = [*map(repr, columns[:_MAX_SHOWN])]
     more = len(columns) - len(shown)
     shown += [f"{more} more"] if more else []
@@ -359,7 +359,7 @@ def _native(table: Any, name: str) -> Any:
 
 
 def _collect(frame: Any) -> Any:
-    """Compute a lazy frame; polars streams the data."""
+    """Compute a lazy frame, in streaming mode if it is a polars frame."""
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()

@@ -442,7 +442,7 @@ def _as_numbers(block: Array) -> Array:
 
 
 def _pack(block: Array, n_words: int) -> Array:
-    """Pack bool columns into integers; the first column is the highest bit."""
+    """Pack bool columns into integers, in which the first column is the highest bit."""
     n_columns, n = block.shape
     octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
     for start in range(0, n_columns, 8):  # np.packbits is slow across columns

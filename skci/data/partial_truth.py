@@ -123,7 +123,10 @@ def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
 
 
 def are_labelled(sample: Sample) -> Array:
-    """Return a mask of the labelled units."""
+    """Return a mask of the units with a label.
+
+    A unit is a row, or a set of identical rows.
+    """
     assert sample.subgroups is not None
     is_labelled = [name[-1] == _KNOWN for name in sample.subgroups.names]
     return np.array(is_labelled)[sample.subgroups.codes]
@@ -204,7 +207,10 @@ def proxy_name(name: str) -> str:
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Return the columns of a parameter by name; an empty dict for None."""
+    """Return the columns of a parameter by name.
+
+    If `values` is None, the dict is empty.
+    """
     return {} if values is None else named_columns(values, parameter, name)
 
 

@@ -226,7 +226,7 @@ class Reader:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Vocabulary of the labels in the truth."""
+        """Mapping between integer codes and the labels in the truth."""
         if self.targets:
             return Vocabulary(targets=self.targets)
         return self._vocabulary([self.truth], [self._true_labels[0]])
@@ -443,7 +443,10 @@ class Reader:
         return Sample(Rows(counts), design, vocabulary, codes, tuple(models))
 
     def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
-        """Return the vocabulary of the observed labels and the labels in options."""
+        """Return the mapping between integer codes and labels.
+
+        The labels are the labels in the data and the labels in options.
+        """
         requirements = self.wanted
         if requirements.abstain is not None and requirements.abstain in observed[0]:
             raise ValueError(

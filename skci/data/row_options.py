@@ -368,7 +368,7 @@ class ValidatedRowOptions:
 
     @property
     def cluster_numbers(self) -> Array | None:
-        """Cluster index of each row; None without clusters."""
+        """Cluster index of each row, or None without clusters."""
         return None if self.clusters is None else self.clusters[1]
 
     def sample(
@@ -420,7 +420,7 @@ class ValidatedRowOptions:
     def sample_without_labels(
         self, vocabulary: Vocabulary = _NO_LABELS, **predictions: Any
     ) -> Sample:
-        """Return a sample without labels, in which each row is a unit."""
+        """Return a sample without labels, in which rows are not merged."""
         n_rows = len(np.arange(self.n)[self.kept])
         codes = np.zeros((n_rows, 0), dtype=bool)
         return self.sample(codes, vocabulary, by_rows=True, **predictions)
@@ -489,7 +489,7 @@ def _as_names(values: Any, name: str) -> Array:
 
 
 def _may_be_missing(values: Array) -> bool:
-    """Whether some values may be missing; true for every array of objects."""
+    """Whether an array may have missing values, as any array of objects may."""
     kind = values.dtype.kind
     return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
 

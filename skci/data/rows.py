@@ -110,7 +110,7 @@ def check_no_tags(values: Any, name: str) -> None:
 
 
 def probabilities_hint(values: Any) -> str:
-    """Return a remedy if labels are a matrix of probabilities, else ""."""
+    """Return a remedy if labels are a matrix of probabilities, or an empty string."""
     array = np.asarray(values)
     is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
     if array.dtype.kind != "f" or not is_matrix:
@@ -159,7 +159,10 @@ def check_present(
 
 
 def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
-    """Return a remedy for missing predicted labels; "" for other parameters."""
+    """Return a remedy for missing predicted labels.
+
+    For other parameters, the remedy is an empty string.
+    """
     if not name.startswith("y_pred"):
         return ""
     label = -1 if any(isinstance(x, Real) and x == x for x in labels) else "no answer"
@@ -197,7 +200,7 @@ def check_numbers(
 
 
 def check_thresholds(values: Any, name: str = "thresholds") -> Array:
-    """Check thresholds, which must differ if printed with six digits."""
+    """Check that thresholds are distinct when printed with six digits."""
     thresholds = check_numbers(values, name)
     names = [f"{threshold:g}" for threshold in thresholds]
     if len(set(names)) < len(names):

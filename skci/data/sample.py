@@ -56,7 +56,7 @@ class Vocabulary:
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
-        """Return the positive label for reports; None if the labels are 0 and 1."""
+        """Return the positive label for reports, or None if the labels are 0 and 1."""
         label = self.labels[code]
         if self.labels == (0, 1) and label == 1:
             return None
@@ -144,7 +144,7 @@ class Scores:
 
     @property
     def extremes(self) -> tuple[Array, Array]:
-        """Smallest and largest score in each unit."""
+        """Smallest and largest score of each row, or of each set of merged rows."""
         low, high = (self.values,) * 2 if self.ranges is None else self.ranges
         return low, high
 
@@ -226,7 +226,7 @@ class Queries:
 
     @cached_property
     def first(self) -> Array:
-        """Index of the first unit of each query."""
+        """Index of the first document of each query."""
         return np.unique(self.codes, return_index=True)[1]
 
     def check_constant(self, values: Array | None, error_prefix: str) -> None:
@@ -284,7 +284,7 @@ class Sample:
     _computed: dict[Any, Array] = field(default_factory=dict, init=False)
 
     def once(self, key: Any, compute: Callable[[], Array]) -> Array:
-        """Return the array stored under a key; compute the array on first use."""
+        """Return the array stored under a key, which is computed on first use."""
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
@@ -305,7 +305,7 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of stored values, which measures memory use."""
+        """Number of stored values, as a measure of memory use."""
         clusters = () if self.design.rows_are_units else self.design.number
         return len(self.rows.weights) + len(clusters)
 
@@ -368,16 +368,16 @@ class Sample:
     def parts(self) -> list[frozenset[int] | None]:
         """Subgroup codes of each subgroup in the report.
 
-        Without subgroups, a single None represents all units.
+        Without subgroups, a single None represents the whole sample.
         """
         if self.subgroups is None:
             return [None]
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """Return the codes of the units with which each subgroup is compared.
+        """Return the subgroup codes of the rows with which each subgroup is compared.
 
-        "rest" means all units outside the subgroup, and "overall" means all units.
+        "rest" means all rows outside the subgroup, and "overall" means all rows.
         """
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
@@ -386,9 +386,10 @@ class Sample:
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Return a mask of the units in some subgroups.
+        """Return a mask of the units that belong to some subgroups.
 
-        If `subgroups` is None, the mask selects all units.
+        A unit is a row, or a set of identical rows. If `subgroups` is None, the mask
+        selects all units.
         """
         if subgroups is None or self.subgroups is None:
             return np.ones(len(self.rows.weights), dtype=bool)
@@ -494,7 +495,7 @@ class Sample:
 
     @property
     def score_edges(self) -> Any:
-        """Edges of the bins of scores; None without bins."""
+        """Edges of the bins of scores, or None without bins."""
         return next((scores.edges for scores in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:

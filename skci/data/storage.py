@@ -77,7 +77,10 @@ class SampleSum:
             self.parts = parts
 
     def total(self) -> Sample:
-        """Return the sum of all samples; at least one sample must have been added."""
+        """Return the sum of all samples.
+
+        At least one sample must have been added.
+        """
         with self._lock:
             total, *remaining = reversed(self.parts)
             for sample in remaining:
@@ -374,7 +377,10 @@ def _sample(header: Mapping[str, Any], column: _Arrays) -> Sample:
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
-    """Read the labels and targets; at most one of two labels may be unknown."""
+    """Read the labels and the targets.
+
+    One of two labels may be unknown.
+    """
     labels, targets = header["labels"], header["targets"]
     known_labels = [label for label in labels if label is not None]
     _distinct(known_labels, "labels")

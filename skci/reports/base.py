@@ -86,7 +86,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _subgroup_columns(self) -> list[str]:
-        """Names of the subgroup columns; empty without subgroups."""
+        """Names of the subgroup columns, an empty list without subgroups."""
         return [column for column, _ in self._keys[0].subgroup]
 
     @property
@@ -107,7 +107,10 @@ class Report(TabularReport[MetricEstimate]):
         return list(dict.fromkeys(map(attrgetter("title"), self._keys)))
 
     def _limits(self) -> Array:
-        """Limits of the intervals; computing the limits may issue warnings."""
+        """Limits of the intervals.
+
+        Computing the limits may issue warnings.
+        """
         limits = self._joint.intervals
         warn_of_intervals(self._joint)
         return limits
@@ -441,7 +444,10 @@ class Report(TabularReport[MetricEstimate]):
         return report
 
     def _select(self, names_by_column: Mapping[str, Any]) -> JointEstimate:
-        """Select estimates by the names in label columns; None selects all names."""
+        """Select estimates by the names in label columns.
+
+        None selects all names in a column.
+        """
         labels = [key.labels for key in self._keys]
         positions = list(range(len(self)))
         for column, names in names_by_column.items():
@@ -511,7 +517,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def target(self) -> str | None:
-        """Target of resampled estimates; None for fitted models.
+        """Target of resampled estimates, or None for fitted models.
 
         Examples are "the procedures trained on 455 rows" and "these 5 fold models".
         """

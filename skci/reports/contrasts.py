@@ -260,7 +260,9 @@ class ContrastReport(ReportWithContrasts):
         return (step_down if self._stepwise else pvalues)(self._joint, self._null)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels; the two compared names may be reversed.
+        """Return one estimate by its labels.
+
+        The two compared names may be reversed.
 
         Parameters
         ----------

@@ -306,7 +306,10 @@ class ThresholdReport(JointReport):
         self._thresholds = thresholds  # by names of the model and the threshold
 
     def __str__(self) -> str:
-        """Return a text table; several curves share one row per threshold."""
+        """Return a text table.
+
+        The curves of several models share one row per threshold.
+        """
         if self._is_curve and len({*self._models}) > 1:
             return self._wide_grid(bold=False).to_text()
         return super().__str__()
@@ -525,8 +528,8 @@ class DecisionCurveReport(ThresholdReport):
         Returns
         -------
         list of str
-            One sentence per model, and a sentence for each default if the model is
-            nowhere better than both.
+            One sentence per model. If a model is not better than both defaults at any
+            threshold, another sentence compares the model with each default.
         """
         check_choice(by, ("intervals",), "by")
         defaults = join_names([f"to {default}" for default in self._defaults])

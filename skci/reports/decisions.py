@@ -775,7 +775,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     def findings(self) -> Findings:
         """Sentences on models that may be the best, and on ranks that are shown.
 
-        At the confidence level, all findings are simultaneously right; with individual
+        At the confidence level, all findings are simultaneously right. With individual
         intervals, each finding is right on its own.
 
         Returns

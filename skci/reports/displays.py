@@ -100,7 +100,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
 
     @abstractmethod
     def _draw(self, ax: Any, panel: list[int]) -> None:
-        """Draw one panel; `panel` contains the positions of its estimates."""
+        """Draw one panel.
+
+        `panel` contains the positions of the estimates in the panel.
+        """
 
     @abstractmethod
     def _handles(self) -> list[Any]:
@@ -389,7 +392,7 @@ class ConfidenceIntervalDisplay(Display):
         return patches + line_handles(widths)
 
     def _row_labels(self) -> list[str]:
-        """Return the row labels; labels of many rows are not wrapped."""
+        """Return the row labels, which are wrapped or, for many rows, shortened."""
         if len(self._rows) > _MANY_ROWS:
             return shorten([*map(printable, self._rows)], _MAX_LABEL)
         return [*map(wrapped, self._rows)]

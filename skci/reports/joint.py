@@ -455,9 +455,9 @@ class JointReport(ReportWithContrasts):
         """Sentences on the models that are worse than other models.
 
         With joint intervals, all findings are simultaneously right at the confidence
-        level; with individual intervals, each finding states that it is right on its
-        own. Differences may separate models that intervals do not separate, since they
-        use the correlation between models on the same rows.
+        level. With individual intervals, each finding states that it is right on its
+        own. Differences use the correlation between models on the same rows, and may
+        therefore separate models that intervals do not separate.
 
         Parameters
         ----------
@@ -578,7 +578,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics on which several models are ranked; by default all metrics."""
+        """Metrics on which several models are ranked, or all metrics if none are."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
@@ -764,8 +764,8 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         dict of str to str
-            Letters by model, the best model first; a dict of such dicts by metric if
-            `metric` is None.
+            Letters by model, with the best model first. If `metric` is None, the result
+            is a dict of such dicts by metric.
 
         Raises
         ------

@@ -94,7 +94,7 @@ def decimals(intervals: Any, null: float | None = None) -> int:
 
 
 def format_pvalue(p: float) -> str:
-    """Format a p-value; an empty string for NaN."""
+    """Format a p-value, or return an empty string for NaN."""
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 1e-3 else f"{p:.3f}"
@@ -287,7 +287,7 @@ class Grid:
         )
 
     def _html_row(self, number: int, cells: Sequence[str]) -> str:
-        """Return the HTML of a row; row 0 is the header."""
+        """Return the HTML of a row, where row 0 is the header."""
         row = ""
         for column, cell in enumerate(cells):
             is_name = column < len(self.names)

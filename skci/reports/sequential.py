@@ -73,7 +73,7 @@ class SequentialReport(RequirementReport):
 
     @property
     def n_used(self) -> int:
-        """Number of items at the last look; 0 before the first look."""
+        """Number of items at the last look, or 0 before the first look."""
         return max(self.looked)
 
     @property
