@@ -386,7 +386,8 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     ----------
     names : iterable of str
         Names of parameters in the order of the signature. Names that no docstring
-        describes are omitted. Parameters that only the first docstring has come last.
+        describes are omitted. Parameters that occur only in the first docstring are
+        placed last.
     docstrings : iterable of str
         Docstrings in numpydoc format: first the docstring to complete, then the source
         docstrings in order of preference.

@@ -28,9 +28,11 @@ def lazy_names(
     package : str
         Name of the package.
     modules : mapping of str to str
-        Module within the package that defines each name, or "" for names of modules.
+        For each name, the module of the package that defines the name. The value is ""
+        if the name is itself a module.
     default_module : str, optional
-        Module within the package whose public names are also names of the package.
+        Module of the package. Its public names can also be imported from the package
+        itself.
     """
 
     def public() -> list[str]:

@@ -48,7 +48,7 @@ class Progress:
     noun : str
         Plural noun for the parts, such as "fits".
     total : int
-        Number of parts, or an upper bound.
+        Number of parts of the computation, or an upper bound on this number.
     verbose : int, optional
         Value that the user passed as `verbose`. The line is shown only if it is None.
     """

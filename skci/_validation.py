@@ -461,9 +461,9 @@ def label_order(
     if len(names) == 1 and positive is not None:
         remedy = f"pass the column of the positive label, {positive!r}"
     raise ValueError(
-        f"{name} must have all labels, {list(labels)}, as column names, or no label, "
-        f"got the columns {names}; {remedy}, or pass an array to match columns by "
-        "position"
+        f"{name} must have columns named by all labels, {list(labels)}, or by none of "
+        f"the labels, got the columns {names}; {remedy}, or pass an array to match "
+        "columns by position"
     )
 
 

@@ -43,17 +43,17 @@ class JointAccumulator:
     score_bins : int or array-like of edges, optional
         Number of equal-width bins on [0, 1], or increasing bin edges, for scores of two
         labels. Scores are then counted in bins instead of kept. Scores below the first
-        or above the last edge have separate bins. Only the counts and the smallest and
-        largest score in each distinct bin are kept. Estimates differ from the exact
-        estimates by at most ``binning_error``, and this error widens the intervals. The
-        error is 0 if all scores in a bin are equal. Bins support areas under curves and
-        losses of probabilities.
+        or above the last edge have separate bins. For each bin, only the counts, the
+        smallest score and the largest score are kept. Estimates differ from the exact
+        estimates by at most ``binning_error``, and intervals are widened by this error.
+        The error is 0 if all scores in a bin are equal. Bins support areas under curves
+        and losses of probabilities.
     moments : bool, default=False
         Whether to keep moments instead of rows. Moments are sums of products of losses,
         from which estimates, covariances and differences follow exactly. Memory grows
         with the number of groups, but not with the number of rows. Moments support log
-        losses, Brier scores, metrics of numbers that are functions of means, and
-        functions of item features. They cannot be combined with `by`. The default
+        losses, Brier scores, regression metrics that are functions of means, and
+        metrics of item features. Moments cannot be combined with `by`. The default
         method is "delta", because moments do not show skewness or heavy tails.
 
     Attributes
@@ -234,7 +234,8 @@ class JointAccumulator:
     def _sample(self) -> Sample:
         if not self._rows.parts:
             raise ValueError(
-                "update must be called with rows of positive weight before this method"
+                "the accumulator must contain rows of positive weight; "
+                "call update first"
             )
         return self._rows.total()
 
@@ -247,9 +248,9 @@ class JointAccumulator:
         horizon : tuple of (int, int), or list or range of int, optional
             Numbers of rows at which the data are analysed (looks), for sequential
             monitoring. Intervals, differences and findings are then simultaneously
-            valid at all looks. A pair of the smallest and the largest number allows
-            looks at any numbers of rows between them. A list or range of planned
-            numbers gives narrower intervals. With groups, the numbers refer to groups.
+            valid at all looks. A pair (smallest, largest) allows looks at any number of
+            rows in this range. A list or range of planned numbers gives narrower
+            intervals. With groups, the numbers refer to groups.
 
         Returns
         -------
@@ -337,7 +338,7 @@ class JointAccumulator:
             Name of the file.
         metrics : str, metric object, list of them, or mapping of str to them
             Metrics to report. They may differ from the metrics of the saved
-            accumulator, if the file contains the data that they need.
+            accumulator, provided that the file contains the data for their computation.
         **options
             Options of :class:`JointAccumulator` that replace the saved options.
 

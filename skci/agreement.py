@@ -55,11 +55,11 @@ def agreement_report(
     Parameters
     ----------
     ratings : array-like of shape (n_items, n_raters), mapping or list of (str, array)
-        Category that each rater assigned to each item: numbers or strings, which are
-        not ordered, except for "krippendorff_alpha_interval", which needs numbers.
-        None, NaN or NA means that a rater did not rate an item. The columns of a data
-        frame are the raters. Pass several sets of raters by name. Items are matched by
-        position.
+        Category that each rater assigned to each item, as numbers or strings. The order
+        of the categories is ignored, except by "krippendorff_alpha_interval", which
+        requires numbers. None, NaN or NA means that a rater did not rate an item. The
+        columns of a data frame are the raters. Pass several sets of raters by name.
+        Items are matched by position.
     metrics : str or list of str, optional
         Any of "percent" and the chance-corrected "krippendorff_alpha", "fleiss_kappa",
         "gwet_ac1" and "krippendorff_alpha_interval". "percent" is the proportion of

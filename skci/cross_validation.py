@@ -265,8 +265,9 @@ def learning_curve_report(
         fractions of the largest training set, rounded down to a number of rows. Equal
         sizes are reported once.
     groups : array-like of shape (n_samples,), optional
-        Clusters, such as patients. Training and test sets consist of whole clusters, so
-        training sets have the nearest sizes that whole clusters allow.
+        Clusters, such as patients. Training and test sets consist of whole clusters.
+        Each training set therefore has the size nearest to the requested size that
+        whole clusters can form.
     resampling : {"jackknife", "corrected-t"} or object, optional
         Variance estimator. Defaults to "corrected-t" if `cv` is a splitter, and to
         "jackknife" otherwise. A :class:`.GroupJackknife` sets other numbers of folds

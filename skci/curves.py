@@ -143,10 +143,10 @@ def roc_report(
         True labels with two distinct values.
     thresholds : array-like of float, or mapping of str to array-like, optional
         Thresholds for all models, or a mapping of models to thresholds. A row is
-        predicted positive if its score is at least the threshold. Defaults to up to 20
-        scores of each model, rounded to six digits, that divide the curve of the model
-        evenly. Each of these thresholds gives a different point of the curve, and no
-        threshold predicts all rows positive.
+        predicted positive if its score is at least the threshold. By default, the
+        thresholds of a model are up to 20 of its scores, rounded to six digits, at
+        evenly spaced points of its curve. Each of these thresholds gives a different
+        point of the curve, and no threshold predicts all rows positive.
     method : str, default="score"
         Interval method; "score" has close to nominal coverage in small samples.
     pos_label : label, optional
@@ -587,8 +587,9 @@ def calibration_report(
         ("uniform"), as in :func:`sklearn.calibration.calibration_curve`. Empty bins are
         omitted.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the fractions of positives and the mean predictions; only
-        the ratios of the weights matter. The bin edges do not depend on weights.
+        Weights of the rows, used for the fractions of positives and the mean
+        predictions. Only ratios of weights matter. The bin edges do not depend on
+        weights.
     time : float, optional
         Time by which the event is predicted, above 0, for survival data. `y_true` then
         contains an event indicator (1, or 0 for censored rows) and a time for each row,

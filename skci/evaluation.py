@@ -379,7 +379,7 @@ class JointEvaluator(BaseEstimator):
         :func:`sklearn.pipeline.make_pipeline`. Pass a model with several training seeds
         as :class:`~skci.designs.Runs`, alone or in a mapping.
     abstain : label, optional
-        Prediction by which an estimator gives no answer; see :func:`joint_report`.
+        Prediction that means "no answer"; see :func:`joint_report`.
     n_jobs : int, optional
         Number of estimators that predict in parallel, as in joblib.
     verbose : int, optional

@@ -317,8 +317,8 @@ def grades_report(
     if functions and not isinstance(missing_grades, str):
         raise ValueError(
             "missing_grades must be 'error', 'drop' or 'pairwise' with the scorers "
-            f"{join_names([*functions])}, which average over parts of items, "
-            f"got {missing_grades}"
+            f"{join_names([*functions])}, which average over units such as "
+            f"tokens, got {missing_grades}"
         )
     by_pair = missing_grades == "pairwise"
     if over_runs and by_pair:

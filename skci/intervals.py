@@ -63,9 +63,9 @@ def joint_intervals(
         Series, are the names of the parameters; see `names`.
     covariance : array-like of shape (K, K), optional
         Estimated covariance matrix V of the estimates, with squared standard errors on
-        the diagonal. V may have any rank. Required without `influence`. A zero variance
-        is treated as unknown, and the interval then covers all possible values. The
-        columns of a data frame must be the names of the parameters.
+        the diagonal. V may have any rank. Required unless `influence` is passed. A zero
+        variance is treated as unknown, and the interval then covers all possible
+        values. The columns of a data frame must be the names of the parameters.
     influence : array-like of shape (n_samples, K), or mapping of the names to columns
         Influence value of each row for each estimate, as an alternative to a
         covariance. For a mean, the influence value of a row is the deviation of the row
@@ -369,9 +369,9 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     Parameters
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
-        Reports or single estimates, by the name of their test set. In a sequence, test
-        sets are named "1", "2", ... An estimate from a report is used without the other
-        estimates of the report.
+        Reports or single estimates. The keys of a mapping are the names of the test
+        sets. In a sequence, test sets are named "1", "2", ... An estimate from a report
+        is used without the other estimates of the report.
 
     Returns
     -------
@@ -455,14 +455,17 @@ def check_different(
     first: JointEstimate, second: JointEstimate, parameter: str, names: str
 ) -> None:
     """Refuse estimates from the same rows, and warn of estimates that may be copies."""
-    prefix = f"{parameter} must be from different test sets, got"
     hint = "compare models on the same rows by report.differences()"
     if first.rows is second.rows:
-        raise ValueError(f"{prefix} two estimates from the same rows; {hint}")
+        raise ValueError(
+            f"{parameter} must be from different test sets, got two estimates from the "
+            f"same rows; {hint}"
+        )
     if _tables(first) & _tables(second):
         warn_caller(
-            f"{prefix} the same counts in {names}; unless the counts agree by chance, "
-            f"one is a copy of the other, and their comparison is wrong; {hint}",
+            f"{parameter} must be from different test sets, got the same counts in "
+            f"{names}. Unless the counts agree by chance, the same rows are used "
+            f"twice, and the comparison is wrong; {hint}",
             UserWarning,
         )
 

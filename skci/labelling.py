@@ -111,8 +111,8 @@ def label_next(
         Metric of the interval; it must have a single value.
     models : str or pair of str, optional
         Model whose metric is estimated, or a pair of models, for the metric of the
-        first model minus the metric of the second model. May be omitted if there are no
-        other models.
+        first model minus the metric of the second model. May be omitted if there are at
+        most two models.
     n_labels : int, optional
         Number of rows to label next.
     half_width : float, optional

@@ -90,11 +90,12 @@ def sample_size(
         rates among the rows with one label, such as recall.
     disagreement : float, optional
         Proportion of rows on which exactly one of the two models is right; required
-        with `difference`. For a rate among the rows with one label, the proportion
+        with `difference`. For a rate among the rows with one label, pass the proportion
         among these rows.
     power : float, optional
         Minimum probability, between 0 and 1, that the interval for the difference
-        excludes zero or, with `claim` or `requirement`, shows it.
+        excludes zero. With `claim` or `requirement`, the minimum probability that the
+        interval shows the claim or the requirement.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
         Claim about the second model compared with the first model, and the margin of
         the claim. The interval must then show the claim instead of a difference from
@@ -106,8 +107,8 @@ def sample_size(
         Number of rows per group, for the design effect ``1 + (group_size - 1) *
         correlation``.
     correlation : float, optional
-        Intraclass correlation of the row values whose mean is the metric; required with
-        `group_size`.
+        Intraclass correlation of the values of the rows; the metric is the mean of
+        these values. Required with `group_size`.
     confidence_level : float, default=0.95
         Confidence level of the interval, between 0 and 1.
     method : str, optional
@@ -203,10 +204,10 @@ def sample_size(
     is_single = requirement is not None
     if power is not None and expected is None and difference is None and not is_single:
         raise ValueError(
-            "difference and disagreement must be given with power, which is the "
-            "probability of showing a difference of two models; got "
-            f"{difference=}, {disagreement=}; pass for example difference=0.02, "
-            "disagreement=0.1, or requirement='>= 0.9' for one model"
+            "difference and disagreement must be given with power, got "
+            f"{difference=}, {disagreement=}. To plan for a difference of two models, "
+            "pass for example difference=0.02 and disagreement=0.1. To plan for one "
+            "model, pass for example requirement='>= 0.9'"
         )
     if difference is not None or disagreement is not None:
         table = _compared_table(metric, expected, difference, disagreement)
@@ -221,9 +222,10 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models: pass difference and "
-            "disagreement, or expected of shape (2, 2, 2); for one model, pass power "
-            f"and a requirement such as '>= 0.9'; got {power=}, {margin=} and {claim=}"
+            "power, margin and claim need two models, got one model with "
+            f"{power=}, {margin=} and {claim=}. For two models, pass difference and "
+            "disagreement, or expected of shape (2, 2, 2). For one model, pass power "
+            "and a requirement such as '>= 0.9'"
         )
     return math.ceil(effect * n)
 
@@ -253,7 +255,7 @@ def minimum_detectable(
         Accuracy, error rate, or a rate among the rows with one label, such as "recall".
     disagreement : float
         Proportion of rows on which exactly one of the two models is right. For a rate
-        among the rows with one label, the proportion among these rows.
+        among the rows with one label, pass the proportion among these rows.
     power : float
         Probability, between 0 and 1, that the interval for the difference excludes zero
         or, with `claim`, shows the claim.

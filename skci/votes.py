@@ -225,7 +225,7 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
         raise ValueError(
             "outcome must have a win and a loss, or a tie, between any set of models "
             f"and the remaining models, got no {missing} of {named(part)}, so that "
-            f"strengths are not finite; remove the votes on {named(part)}, or collect "
+            f"strengths are not finite. Remove the votes on {named(part)}, or collect "
             "more votes"
         )
     direction = votes.recession()
@@ -234,7 +234,7 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
         raise ValueError(
             f"outcome must have wins of weaker models, got only wins in the order "
             f"{order}, and ties between neighbours in this order, so that strengths "
-            "are not finite; count ties as half a win for each model: replace each tie "
+            "are not finite. Count ties as half a win for each model: replace each tie "
             "by 'first' and 'second', both with sample_weight 0.5 (in a shell a column "
             "of 0.5 as --weights) and in the same group"
         )

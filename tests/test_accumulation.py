@@ -93,7 +93,7 @@ def test_batches_of_which_no_row_counts():
     accumulator = JointAccumulator("accuracy")
     accumulator.update([0, 1], [0, 1], sample_weight=[0, 0])
     assert accumulator.n_samples == 0
-    with pytest.raises(ValueError, match="must be called with rows of positive"):
+    with pytest.raises(ValueError, match="must contain rows of positive weight"):
         accumulator.report()
     for weights in ([0, -1], [0, np.nan], [0], ["0", "0"]):
         with pytest.raises((TypeError, ValueError), match="sample_weight must"):
@@ -346,8 +346,8 @@ BINS = {"kind": "chances", "score_bins": [0.5]}
 GROUPS_AND_WEIGHTS = {"design": "groups and weights"}
 NO_ROWS = "rows are inconsistent"
 DAMAGES = [
-    ({}, "format", "other", "which is not such a file"),
-    ({}, "version", 1, "of version 1, not 2"),
+    ({}, "format", "other", "which is another kind of file"),
+    ({}, "version", 1, "with version 1 instead of 2"),
     ({}, "options", {}, "content is invalid"),
     ({}, "labels", None, "content is invalid"),
     ({}, "clusters", ["x"], "content is invalid"),
@@ -374,7 +374,7 @@ DAMAGES = [
     (GROUPS_AND_WEIGHTS, "rows", times(..., 0.3), "rows has invalid values"),
     (GROUPS_AND_WEIGHTS, "weights", times(..., 1e3), NO_ROWS),
     (GROUPS_AND_WEIGHTS, "cluster_weights", times(..., 2), "must add up to weights"),
-    (MOMENTS, "version", 2, "of version 2, not 3"),
+    (MOMENTS, "version", 2, "with version 2 instead of 3"),
     (MOMENTS, "columns", lambda x: x[::-1], "columns must be in order"),
     (MOMENTS, "predicted", None, "content is invalid"),
     (MOMENTS, "weights", times(..., -1), "weights has invalid values"),
@@ -560,7 +560,7 @@ def test_an_accumulator_that_does_not_fit_is_not_merged(metric, labels, message)
 def test_options_are_checked_at_once():
     with pytest.raises(ValueError, match="unknown metric"):
         JointAccumulator("nothing")
-    with pytest.raises(ValueError, match="update must be called"):
+    with pytest.raises(ValueError, match="; call update first$"):
         JointAccumulator("accuracy").report()
     with pytest.raises(TypeError, match="other must be a JointAccumulator"):
         JointAccumulator("accuracy").merge(1)

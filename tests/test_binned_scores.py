@@ -258,7 +258,7 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
         with pytest.raises(ValueError, match="batches must have the same score_bins"):
             binned.merge(other)
     binned.save(tmp_path / "sum.npz")
-    with pytest.raises(ValueError, match="score_bins must equal the bins"):
+    with pytest.raises(ValueError, match="score_bins must be equal in all batches"):
         JointAccumulator.load(tmp_path / "sum.npz", "roc_auc", score_bins=20)
     accumulator = JointAccumulator("roc_auc", score_bins=10)
     with pytest.raises(ValueError, match="score_bins needs scores of two labels"):

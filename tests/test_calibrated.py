@@ -154,8 +154,11 @@ def test_rows_without_weight_and_columns_of_a_frame(X):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "Calibrated must have margins or means, or like instead"),
-        ({"margins": EVEN, "like": AGE}, "Calibrated must have margins or means, or"),
+        ({}, "Calibrated requires either like, or at least one of"),
+        (
+            {"margins": EVEN, "like": AGE},
+            "Calibrated requires either like, or at least one",
+        ),
         (
             {"means": {"Age": 1}},
             "X must have the variable 'Age', got 'age'; did you mean 'age'?",

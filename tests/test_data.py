@@ -165,7 +165,7 @@ def test_what_is_no_array_is_named(name, call):
         found = "list_iterator" if kind == "iterator" else kind
         if kind == "str":
             remedies = (
-                "to name columns of a data frame, pass it as data=",
+                "to name a column of a data frame, also pass the data frame as data=",
                 "data['010']",
             )
             assert message.endswith(remedies)

@@ -475,7 +475,9 @@ def test_columns_of_one_name(kind):
 
 @pytest.mark.parametrize("truth", ["y", "price"])
 def test_names_of_columns_without_their_frame(truth):
-    with pytest.raises(TypeError, match=f"got '{truth}'; .* pass it as data=$"):
+    with pytest.raises(
+        TypeError, match=f"got '{truth}'; .* pass the data frame as data=$"
+    ):
         joint_report(truth, ["model_a"], metrics="accuracy")
 
 

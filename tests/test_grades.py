@@ -232,7 +232,7 @@ def test_many_distinct_scores_have_hall():
     "scores, options, error",
     [
         ({"A": [1, 2], "B": [1]}, {}, r"\['B'\] must have a row for each of the 2"),
-        (LACKING, {}, r"'A' \(1\) and 'B' \(1\); set missing_grades='drop' .* 1 of 3"),
+        (LACKING, {}, r"'A' \(1\) and 'B' \(1\)\. Set missing_grades='drop' .* 1 of 3"),
         (
             {"A": [1, np.nan], "B": [np.nan, 1]},
             {"missing_grades": "drop"},
@@ -514,7 +514,7 @@ def test_selected_models_can_be_planned():
     [
         (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
         (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
-        (means_of(GRADES), 2, "mean of A has no estimated variance in the pilot"),
+        (means_of(GRADES), 2, "mean of A must have a positive variance in the pilot"),
     ],
 )
 def test_wrong_plans(scores, samples, error):

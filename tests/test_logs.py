@@ -517,7 +517,9 @@ def test_damaged_documents_name_the_line(tmp_path):
     lines[k + 3] = lines[k + 3].replace(":", "", 1)
     path = tmp_path / "log.json"
     path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=rf"log\.json, line {k + 4}: must be JSON"):
+    with pytest.raises(
+        ValueError, match=rf"log\.json, line {k + 4}: the content must be JSON"
+    ):
         logs.read(path)
 
 
@@ -578,7 +580,7 @@ DEEP = ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000]
 @pytest.mark.parametrize(
     ("name", "content", "place"),
     [
-        ("a.json", "DEEP", ", line 1: must be JSON"),
+        ("a.json", "DEEP", ", line 1: the content must be JSON"),
         ("a.json", '[{"id": 1, "score": 1},\n {"id": 2, "score": DEEP}]', ", line 2"),
         ("a.jsonl", '{"id": 1, "score": 1}\n{"id": 2, "more": DEEP}', ", line 2"),
         ("samples_t_2025-01-01T00-00-00.jsonl", '{"doc_id": 1, "doc": DEEP}', ""),
@@ -643,7 +645,7 @@ def test_samples_that_failed_have_no_grade(tmp_path):
     lacking = np.isnan(rows["grade"])
     assert {*rows["item"][lacking]} == {log["samples"][2]["id"]}
     assert {*rows["scorer"][lacking]} == {"match", "judge"}
-    with pytest.raises(ValueError, match="set missing_grades='drop'"):
+    with pytest.raises(ValueError, match="Set missing_grades='drop'"):
         rows.report()
     assert "8 of 9 items" in str(rows.report(missing_grades="drop"))
     for sample in log["samples"]:
@@ -774,8 +776,12 @@ NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\
         ("a.jsonl", "", r"a\.jsonl: must be a log in .*, got an empty file$"),
         ("a.json", "", r"a\.json: must be a log in .*, got an empty file$"),
         ("a.csv", "\n", r"a\.csv: must be a log in .*, got an empty file$"),
-        ("a.jsonl", "{bad\n", r"a\.jsonl, line 1: must be JSON: "),
-        ("a.jsonl", '{"a\\x": 1}', r"a\.jsonl, line 1: must be JSON: Invalid "),
+        ("a.jsonl", "{bad\n", r"a\.jsonl, line 1: the content must be JSON: "),
+        (
+            "a.jsonl",
+            '{"a\\x": 1}',
+            r"a\.jsonl, line 1: the content must be JSON: Invalid ",
+        ),
         ("a.jsonl", "3\n", r"a\.jsonl, line 1: must be a JSON object, got 3$"),
         ("a.csv", 'id,"score\n', r"a\.csv, line 1: unexpected end of data$"),
         (

@@ -290,12 +290,12 @@ REPORT.differences("A")
     -> by name, got 'A' without a name; did you mean control=...\?$
 joint_report(Y, {"A": A}, "f1") -> 'f1' without a name; did you mean metrics=\.\.\.\?$
 joint_report(Y, {"A": A}, ["f1", "mcc"]) -> name; did you mean metrics=\.\.\.\?$
-F1CI(alpha=0.1) -> ^F1CI accepts .*; pass it as confidence_level=1 - alpha$
+F1CI(alpha=0.1) -> ^F1CI.* 'alpha'; pass it as confidence_level=1 - alpha\. The opt
 F1CI()(Y, A, alpha=0.1)
-    -> ^F1CI has no option alpha; .*; pass it as confidence_level=1 - alpha$
+    -> ^F1CI has no option alpha; pass it as confidence_level=1 - alpha\. A call
 F1CI(name="mine")
-    -> ^F1CI accepts .*; name metrics of a report by a mapping, metrics={.*}$
-F1CI(n_bootstraps=99) -> ^F1CI accepts .*; intervals need no resampling$
+    -> ^F1CI.* 'name'; name metrics of a report by a mapping, metrics={.*}\.
+F1CI(n_bootstraps=99) -> ^F1CI.*; intervals need no resampling\. The options
 """),
 )
 def test_options_that_there_are_not(call, message):

@@ -466,7 +466,7 @@ def f1_score(y_true, y_pred):
         (
             partial(sk.roc_auc_score, max_fpr=0.1),
             TypeError,
-            r"RocAucCI has no option max_fpr; .* \['average', ",
+            r"RocAucCI has no option max_fpr\. .* \['average', ",
         ),
     ],
 )
@@ -511,20 +511,18 @@ def test_options_in_a_call_replace_those_of_the_metric():
 @pytest.mark.parametrize("cls", [F1CI, skci.AccuracyCI, RocAucCI, skci.R2CI])
 def test_a_mistaken_option_names_the_class_and_its_options(cls):
     known = re.escape(repr([*cls().get_params()]))
-    message = f"^{cls.__name__} has no option foo and bar; .* the options {known}$"
+    message = rf"^{cls.__name__} has no option foo and bar\. .* the options {known}$"
     with pytest.raises(TypeError, match=message):
         cls()(*LABELS, foo=1, bar=2)
     names = "', '".join(sorted(cls().get_params()))
     for call in [lambda: cls(*LABELS), lambda: cls(foo=1)]:
         with pytest.raises(
-            TypeError, match=f"^{cls.__name__} accepts the options "
+            TypeError, match=rf"^{cls.__name__}\(\) .*The options are "
         ) as e:
             call()
         assert all(name in str(e.value) for name in names.split("', '"))
         assert f"{cls.__name__}(...)(y_true, y_pred)" in str(e.value)
-    with pytest.raises(
-        TypeError, match=r"^FBetaCI accepts .*missing .* argument: 'beta'"
-    ):
+    with pytest.raises(TypeError, match=r"^FBetaCI\(\) missing .* argument: 'beta'"):
         skci.FBetaCI()
 
 

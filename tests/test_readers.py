@@ -149,8 +149,16 @@ def test_mistakes_in_lists_of_items(truth, items, error, message):
         (QRELS, {"A": RUN + "q4 Q0 c 3 1 A"}, "A, line 15: .* got 'c' twice for 'q4'"),
         (QRELS, {"A": "q1 Q0 a 1 high A"}, "A, line 1: .* with a number as score"),
         (QRELS, {"A": "q1 Q0 a 1 nan A"}, "A, line 1: .* with a number as score"),
-        (QRELS, {"A": "q1 a 0.3"}, "A, line 1: must have 6 columns, query, Q0"),
-        ("q1 a 1", {"A": RUN}, "qrels, line 1: must have 4 columns, query, iteration"),
+        (
+            QRELS,
+            {"A": "q1 a 0.3"},
+            "A, line 1: the line must have 6 columns, query, Q0",
+        ),
+        (
+            "q1 a 1",
+            {"A": RUN},
+            "qrels, line 1: the line must have 4 columns, query, iteration",
+        ),
         (QRELS, {"A": "q7 Q0 a 1 1 A"}, "the run 'A' must have documents for queries"),
     ],
 )
@@ -161,7 +169,9 @@ def test_mistakes_in_files_of_trec(qrels, runs, message):
 
 
 def test_runs_must_have_names(files):
-    with pytest.raises(ValueError, match="a file without a name must be in a mapping"):
+    with pytest.raises(
+        ValueError, match="an open file without a name must be passed in a map"
+    ):
         trec(files / "qrels.txt", StringIO(RUN))
     with pytest.raises(ValueError, match="runs must have distinct names"):
         trec(files / "qrels.txt", [files / "first.run.gz", files / "first.txt"])
@@ -377,10 +387,13 @@ def test_areas_without_objects_have_no_metrics():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": None}, "annotations: must have an array of images, as in COCO"),
+        (
+            {"images": None},
+            "annotations: the file must have an array of images, as in COCO",
+        ),
         ({"annotations": [{"id": 1}]}, "entry 0 of annotations must have 'image_id'"),
         ({"found": [{"bbox": 1}]}, "A: entry 0 of detections must have 'image_id'"),
-        ({"found": {}}, "A: must have an array of detections"),
+        ({"found": {}}, "A: the file must have an array of detections"),
         ({"images": [{"id": 77}]}, "annotations: entry 0 must be in an image of"),
     ],
 )
@@ -392,7 +405,7 @@ def test_mistakes_in_detections(change, message):
 
 
 def test_detections_must_be_json():
-    with pytest.raises(ValueError, match="annotations: must be JSON"):
+    with pytest.raises(ValueError, match="annotations: the file must be JSON"):
         coco(StringIO("id,box"), {"A": []})
     with pytest.raises(ValueError, match="detections must have files of at least one"):
         coco(objects_and_detections()[0], {})

@@ -186,7 +186,7 @@ def test_two_models_that_are_named_as_labels_stay_two():
 def test_names_that_are_partly_labels_are_an_error(
     frame, y_true, scores, metric, remedy
 ):
-    message = f"^y_score must have all labels, .*, or no label, .*; {remedy}"
+    message = f"^y_score must have columns named by all labels, .*; {remedy}"
     with pytest.raises(ValueError, match=message):
         metric(y_true, frame(scores))
 

@@ -262,9 +262,9 @@ def test_ways_to_write_a_requirement(text, subject, value):
     ("text", "message"),
     [
         ("brier_score: A > B - 0.05", r" lower .*'brier_score: A <= B \+ 0.05', or"),
-        ("A brier_score >= B", r"'A brier_score >= B', .*'A brier_score <= B', or"),
-        ("A <= B recall + .5", " higher recall is better; .*'A >= B recall - 0.5'"),
-        ("A recall <= B + 1e-3", r"contain 'A recall <= B \+ 0.001', which a worse"),
+        ("A brier_score >= B", r"'A brier_score >= B': .*'A brier_score <= B', or"),
+        ("A <= B recall + .5", " higher recall is better, .*'A >= B recall - 0.5'"),
+        ("A recall <= B + 1e-3", r"contain 'A recall <= B \+ 0.001': higher recall"),
     ],
 )
 def test_a_comparison_is_not_met_by_a_worse_model(text, message):

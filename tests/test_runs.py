@@ -327,7 +327,7 @@ def test_subgroups_and_designs_of_rows():
         float(gap),
         float(report["A", "accuracy", "0"]) - float(report["A", "accuracy", "1"]),
     )
-    with pytest.raises(ValueError, match="use control= here"):
+    with pytest.raises(ValueError, match="pass control= instead"):
         report.gaps(to="rest")
     clusters = joint_report(y, given, metrics="accuracy", groups=np.arange(N) // 8)
     assert clusters.n_groups == N / 8
@@ -482,7 +482,7 @@ def test_columns_that_are_not_named_are_explained():
         (
             lambda y, a: {"A": Runs([a, a]), "B": Runs([a, a], paired=True)},
             ValueError,
-            "equal paired",
+            "same paired= and deg",
         ),
         (
             lambda y, a: {

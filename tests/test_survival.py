@@ -294,7 +294,7 @@ def test_event_by():
     assert_array_equal(event_by(y, 5), [1, 0, 0, 1, 0])
     with pytest.raises(
         ValueError,
-        match=r"rows that are censored before time=6, .* got 1 such rows: 4; .* "
+        match=r"rows that are censored before time=6, .* got 1 such rows: 4. .* "
         "'net_benefit@0.2@6'",
     ):
         event_by(y, 6)
@@ -339,9 +339,9 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival or none, got f1 and .* y_true by metric to .*skci.event_by",
+            "survival must not be .* got also f1. .* y_true by metric to .*skci.event_by",
         ),
-        (["concordance", "r2"], "all be metrics of survival or none, got r2 and"),
+        (["concordance", "r2"], "must not be combined with other .* got also r2"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
         ([ConcordanceCI(tau=-1)], "tau must be a number above 0, got -1"),
         ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),

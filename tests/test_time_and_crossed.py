@@ -509,7 +509,9 @@ def test_tasks_exclude_other_designs():
         grades_report(RIGHT, tasks=task_of_item, groups=USER)
     with pytest.raises(ValueError, match="task_effects must be one of"):
         grades_report(RIGHT, tasks=task_of_item, task_effects="drawn")
-    with pytest.raises(ValueError, match="average of Strata must be 'micro' here"):
+    with pytest.raises(
+        ValueError, match="average of Strata must be 'micro', except in"
+    ):
         AccuracyCI()(Y, P, design=Strata(task_of_item, average="macro"))
     with pytest.raises(ValueError, match="by must not be given with Strata"):
         joint_report(

@@ -178,7 +178,8 @@ def finish(
     rows : JointAccumulator, optional
         Accumulated counts, which can be saved.
     gate : SequentialReport, optional
-        Verdicts on the requirements, if they were evaluated at several numbers of rows.
+        Verdicts on the requirements, if the requirements were evaluated at several
+        numbers of rows.
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
         Format of the output, by default determined by the suffix of --out, or text.
     style : {"interval", "pm"}, default="interval"

@@ -240,7 +240,7 @@ def batches(
     Parameters
     ----------
     names : mapping
-        Names of columns, by the parameter for which they are read.
+        Names of the columns to read, by parameter.
     files : list of path
         CSV with a header (.csv, .tsv), Parquet, Arrow, JSON lines or a JSON array; -
         reads CSV from standard input. The rows of several files are pooled.

@@ -58,8 +58,8 @@ def read_batches(
         Columns of a CSV file that contain text. In other columns, cells that look like
         numbers become numbers, and `true` and `false` become booleans.
     item_columns : collection of str
-        Columns of a CSV file that contain text without missing values, so that an empty
-        cell is an empty string.
+        Columns of a CSV file that contain text and no missing values. An empty cell in
+        such a column is read as an empty string.
     delimiter : str, optional
         Delimiter of a CSV file. Defaults to a tab for ``.tsv`` and ``.tab`` files, and
         to a comma for other files.

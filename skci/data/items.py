@@ -59,10 +59,12 @@ class AggregatedGrades(dict[str, Array]):
     Parameters
     ----------
     columns : mapping of str to array of shape (n,)
-        Columns "scorer", "grade" and others, optionally "size".
+        Columns of the table of grades, such as "scorer" and "grade". The column "size"
+        is optional and defaults to 1.
     functions : mapping of str to str
-        Aggregate functions by scorer. Grades of these scorers are multiplied by their
-        sizes, and the sizes are added as the grades of additional scorers.
+        Aggregate functions by scorer. For each of these scorers, grades are multiplied
+        by the sizes of the samples. The sizes become the grades of an additional
+        scorer.
     """
 
     def __init__(
@@ -138,8 +140,8 @@ class GradedSamples:
             if not isinstance(grades[0], tuple) and 1 < n_rows < n_columns:
                 raise ValueError(
                     f"{_GRADES} must be an array, got a list of {n_rows} with "
-                    f"{n_columns} numbers each{SEVERAL_MODELS_HINT}; if they are "
-                    f"samples of {n_rows} items of one model, pass np.array(grades)"
+                    f"{n_columns} numbers each{SEVERAL_MODELS_HINT}; if the rows "
+                    f"are {n_rows} items of one model, pass np.array(grades)"
                 )
         alignment, n_items = Alignment(), 0
         item_names: Array | None = None
@@ -348,10 +350,10 @@ class GradedSamples:
             lacking = join_names(first_names(named, _MAX_NAMED))
             raise ValueError(
                 f"{_GRADES} must cover all items, got no grades of some items for "
-                f"{lacking}; set missing_grades='drop' to compare all models on the "
-                f"{everywhere.sum()} of {n} items graded for all models, 'pairwise' to "
-                "compare two models on the items graded for both, or a number, such as "
-                "0, that replaces missing grades"
+                f"{lacking}. Set missing_grades='drop' to compare all models on the "
+                f"{everywhere.sum()} of {n} items graded for all models; 'pairwise' to "
+                "compare two models on the items graded for both; or a number, such as "
+                "0, to replace missing grades"
             )
         if missing_grades == "error":
             n_samples = np.bincount(self.column)
@@ -364,8 +366,9 @@ class GradedSamples:
             n_items = len(np.unique(self.item[is_lost]))
             raise ValueError(
                 f"{_GRADES} must cover all samples, got no grade for {lacking} "
-                f"({n_items} of {n} items have other samples); set missing_grades=0 to "
-                "count them as wrong, or 'drop' to average the other samples of an item"
+                f"({n_items} of {n} items have other samples). Set missing_grades=0 to "
+                "count missing grades as wrong, or 'drop' to average the other samples "
+                "of an item"
             )
         if not selected.any():
             raise ValueError(

@@ -313,7 +313,7 @@ def check_confusion_matrix(matrix: Any) -> Array:
     if counts.ndim != 2 or len(set(counts.shape)) > 1 or len(counts) < 2:
         raise ValueError(
             "matrix must be a confusion matrix with a row for each true label and a "
-            f"column for each predicted one, got shape {counts.shape}"
+            f"column for each predicted label, got shape {counts.shape}"
         )
     if counts.dtype.kind not in "iuf" or not np.isfinite(counts).all():
         raise ValueError(f"matrix must contain counts, got {counts.tolist()}")

@@ -177,8 +177,8 @@ def read_columns(
     if isinstance(columns["proxy"], str):
         raise TypeError(
             f"proxy must be an array, or {PREDICTION!r} if labelling depends only on "
-            f"the prediction, got {proxy!r}; to name columns of a data frame, pass it "
-            "as data="
+            f"the prediction, got {proxy!r}; to name a column of a data frame, also "
+            "pass the data frame as data="
         )
     proxies = _named(columns["proxy"], "proxy", _PROXY)
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
@@ -274,7 +274,7 @@ def _checked_probability(label_probability: Any, labelled: Array) -> Array:
         <= _MAX_RATIO**2 * (expected + spread)
     ):
         raise ValueError(
-            "label_probability must add up to about the number of labels, got "
-            f"{expected:.4g} and {n_labels}"
+            "label_probability must add up to about the number of labels, got the sum "
+            f"{expected:.4g} and {n_labels} labels"
         )
     return probability

@@ -82,10 +82,11 @@ def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]
     Parameters
     ----------
     columns : mapping of str to arrays
-        Columns by parameter. A parameter with several columns has a mapping of columns,
-        and an unused parameter is None.
+        Columns by parameter. The value is a mapping of columns if a parameter has
+        several columns, and None if a parameter is not used.
     counted : bool
-        Whether distinct rows and their counts are sufficient.
+        Whether the distinct rows and their frequencies may be returned instead of all
+        rows.
     """
     if not get_config()["array_api_dispatch"]:
         return dict(columns)
@@ -190,8 +191,9 @@ def read_blocks(
         Function that reads a sample from columns in memory, passed as keyword
         arguments.
     columns : mapping of str to arrays
-        Columns by parameter, the truth first. A parameter with several columns has a
-        mapping of columns, and an unused parameter is None.
+        Columns by parameter. The first parameter is the truth. The value is a mapping
+        of columns if a parameter has several columns, and None if a parameter is not
+        used.
     several : bool
         Whether more than two labels are accepted.
     """

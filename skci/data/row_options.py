@@ -196,8 +196,8 @@ class RowOptions:
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
-                    "average of Strata must be 'micro' here; 'macro' is for "
-                    f"joint_report and grades_report, got {design.average!r}"
+                    "average of Strata must be 'micro', except in joint_report and "
+                    f"grades_report, got {design.average!r}"
                 )
             check_mutually_exclusive(title, exclusive)
             return rows.in_strata(*named(design.strata, *self._of_design, "stratum"))

@@ -523,8 +523,8 @@ def event_by(y_true: Any, time: float) -> Array:
         more = ", ..." if len(rows) > _MAX_NAMES else ""
         raise ValueError(
             f"y_true must not have rows that are censored before time={time:g}, whose "
-            f"labels are unknown, got {len(rows)} such rows: {row_list}{more}; metrics "
-            f"of survival account for censored rows, such as "
+            f"labels are unknown, got {len(rows)} such rows: {row_list}{more}. Metrics "
+            f"of survival account for censored rows; examples are "
             f"'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
             f"'net_benefit@0.2@{time:g}'"
         )

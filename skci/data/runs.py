@@ -45,9 +45,9 @@ class Runs:
         the names of the runs; otherwise, runs are named "1", "2", .... An array of
         shape (n_runs, n_samples) has a row for each run.
     paired : bool, default=False
-        Whether runs of different models that have the same name, or the same position,
-        are related, such as the same reader, judge or prompt. Training seeds of
-        different architectures are not related.
+        Whether models share runs, such as the same reader, judge or prompt. Runs with
+        the same name, or else with the same position, are then treated as the same run.
+        Training seeds of different architectures are not shared.
     degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
         Method for the degrees of freedom of the total variance, which is due to rows
         and to runs. "quadrature" adds the margins of error due to rows and due to runs
@@ -118,8 +118,8 @@ class Runs:
             named = named_columns(predictions, "predictions", "")
         elif isinstance(predictions, str) or not hasattr(predictions, "__len__"):
             raise TypeError(
-                "predictions must be a sequence with the predictions of each run, a "
-                "mapping of them or a data frame with a column for each run, got "
+                "predictions must be a sequence or a mapping with one entry for each "
+                "run, or a data frame with one column for each run, got "
                 f"{type(predictions).__name__}"
             )
         else:
@@ -175,8 +175,8 @@ class Runs:
         data : data frame or mapping of str to array-like
             Long table with one row for each read: a prediction of a model or test for
             one case in one run, such as a seed, reader or judge. Rows may be in any
-            order. A data frame of pandas, polars, Arrow or any other library that
-            narwhals supports.
+            order. Data frames of pandas, polars, Arrow and other libraries that
+            narwhals supports are accepted.
         case, run : str
             Name of the column with the case, and name of the column with the run.
         model : str, optional
@@ -185,8 +185,9 @@ class Runs:
             Column with the truth, which must be constant in the rows of a case.
         y_pred, y_score : str or list of str, optional
             Name of the column with the predicted label or number, and name of the
-            column with the score. At least one of the two parameters is required. A
-            list of names has the score of each label, in sorted order.
+            column with the score. At least one of the two parameters is required. If
+            `y_score` is a list of names, each column contains the score of one label,
+            in sorted order of the labels.
         groups, sample_weight, by : str, optional
             Names of columns for the parameters of `joint_report` with these names,
             which must be constant in all rows of a case. `by` may also be a list or a
@@ -292,8 +293,8 @@ class RunsOfModels:
         }
         if len(options) > 1:
             raise ValueError(
-                "Runs of all models must have equal paired and degrees_of_freedom, got "
-                f"{sorted(options)}"
+                "Runs must have the same paired= and degrees_of_freedom= for all "
+                f"models, got {sorted(options)}"
             )
         paired, df_method = options.pop()
         sizes = {name: len(runs_of_model) for name, runs_of_model in runs.items()}

@@ -434,7 +434,7 @@ class Sample:
         if not self.scores or np.array_equal(self.score_edges, edges):
             return self
         if self.score_edges is not None:
-            raise ValueError("score_bins must equal the bins of the scores so far")
+            raise ValueError("score_bins must be equal in all batches")
         if not self.vocabulary.binary:
             classes = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {classes}")

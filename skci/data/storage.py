@@ -164,10 +164,12 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
     except Exception as error:
         raise ValueError(f"{error_prefix}: {error}") from error
     if not isinstance(header, dict) or header.get("format") not in _VERSIONS:
-        raise ValueError(f"{error_prefix}, which is not such a file")
+        raise ValueError(f"{error_prefix}, which is another kind of file")
     version, supported = header.get("version"), _VERSIONS[header["format"]]
     if version != supported:
-        raise ValueError(f"{error_prefix} of version {version}, not {supported}")
+        raise ValueError(
+            f"{error_prefix} with version {version} instead of {supported}"
+        )
     read = _moments if header["format"] == _OF_MOMENTS else _sample
     try:
         options = {name: header["options"][name] for name in OPTIONS}

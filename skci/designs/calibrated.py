@@ -52,10 +52,10 @@ class Calibrated:
         weights are computed by the generalised regression estimator. If any of these
         weights is not positive, raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
-        The same variables in an independent sample of the target population, without
-        labels. Weights are the odds that a row belongs to this sample, from a
-        cross-fitted logistic regression, raked to the means of this sample. The
-        interval allows for the sampling error of these means.
+        Values of the variables of `X` in an independent sample of the target
+        population, without labels. Weights are the odds that a row belongs to this
+        sample, from a cross-fitted logistic regression, raked to the means of this
+        sample. The interval allows for the sampling error of these means.
     groups : array-like of shape (n_samples,), optional
         Cluster of each row. By default rows are independent.
 
@@ -135,7 +135,9 @@ class Calibrated:
         self.groups = groups
         names = {**self.margins, **self.means}
         if bool(names) == bool(self.like):
-            raise ValueError("Calibrated must have margins or means, or like instead")
+            raise ValueError(
+                "Calibrated requires either like, or at least one of margins and means"
+            )
         for name in names or self.like:
             if name not in variables:
                 shown = join_names(first_names([*map(repr, variables)], _MAX_SHOWN))
@@ -296,7 +298,7 @@ class Calibrated:
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Not used, because the weights are the reason.
+            Not used, because the reason depends only on the weights.
 
         Returns
         -------

@@ -159,7 +159,7 @@ class ContrastTables:
             raise ValueError(
                 f"method={self.method!r} needs contrasts with at most "
                 f"{MAX_ENUMERATED_CELLS} possible outcomes, but {str(key)!r} has more "
-                "or unknown outcomes; use one of ['delta', 'blurred']"
+                "outcomes, or their number is unknown; use one of ['delta', 'blurred']"
             )
 
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:

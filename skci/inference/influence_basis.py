@@ -27,11 +27,11 @@ class Terms:
     Parameters
     ----------
     parameters : sequence of K parameters
-        Contrasts that cover all units are split into terms. Any other parameter is one
-        term.
+        Parameters to split into terms. A contrast that covers all units is split; any
+        other parameter is a single term.
     influence_of : callable
-        Function of a parameter that returns the influence values of its cells, and the
-        cell index of each unit.
+        Function that returns two arrays for a parameter: the influence value of each
+        possible outcome (cell), and the cell index of each unit.
 
     Attributes
     ----------

@@ -51,13 +51,13 @@ class Influences:
     Parameters
     ----------
     values : sequence of K arrays
-        Influence values of each parameter, for the cells of its table.
+        Influence values of each parameter, one for each possible outcome (cell).
     indices : sequence of K int arrays of shape (U,), or slices
         Cell index of each unit, for each parameter.
     rows : Rows
-        The rows of the units.
+        Rows of the data that form the units.
     orders : sequence of {1, 2}, optional
-        Power of the share s in each column, by default 1.
+        Power to which the share s is raised for each parameter. Defaults to 1.
     """
 
     values: Sequence[Array]

@@ -395,6 +395,6 @@ def _refuse(
     names = [str(joint.parameters[k]) for k in positions if faulty[k]]
     if names:
         raise ValueError(
-            "cannot plan from an expected table or a pilot at which "
+            "cannot plan from an expected table or a pilot in which "
             f"{join_names(names)} is {fault}"
         )

@@ -194,9 +194,9 @@ def leave_one_out_bootstrap(
     Parameters
     ----------
     counts : ndarray of shape (B, n)
-        Number of times that n units were drawn in B samples.
+        Number of times that each of n units was drawn in each of B bootstrap samples.
     losses : ndarray of shape (B, K, n)
-        Losses of each unit, for the models fitted to each sample.
+        Losses of each unit, for the models fitted to each bootstrap sample.
     weights : ndarray of shape (n,)
         Weights of the units.
 

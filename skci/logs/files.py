@@ -155,7 +155,7 @@ class LogFormat:
         Name of the format in messages.
     recognises : callable
         Function ``recognises(file)`` that returns whether a `LogFile` has the format.
-        It uses the name, `head` and `keys` of the file.
+        The function uses the name, `head` and `keys` of the file.
     samples : callable
         Function ``samples(file)`` that yields a `Sample` for each sample of a file. It
         may also yield a `Statement` for each number printed by the harness.
@@ -339,8 +339,7 @@ class LogFile:
             Number of samples that the log states. If it is not an integer, nothing is
             checked.
         of : str, default=""
-            Text for the message that names a part of the log, as in
-            ``" of task 'sums'"``.
+            Part of the log that the message names, as in ``" of task 'sums'"``.
 
         Returns
         -------
@@ -496,7 +495,7 @@ class LogFile:
             document = _Document(self, file)
             yield from document.members(opened)
             if document.peek():
-                raise document.error("must be a single JSON value")
+                raise document.error("the file must contain a single JSON value")
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -524,7 +523,9 @@ class LogFile:
                 except JSONDecodeError as error:
                     if self.growing and not text.endswith("\n"):
                         return
-                    raise self.error(line, f"must be JSON: {error.msg}") from error
+                    raise self.error(
+                        line, f"the content must be JSON: {error.msg}"
+                    ) from error
                 yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
@@ -617,10 +618,13 @@ class _Document:
     def _take(self, accepted: str) -> str:
         character = self.peek()
         if not character:
-            raise self.error("must be complete: the file is truncated")
+            raise self.error("the file must be complete, but it is truncated")
         if character not in accepted:
             requirement = " or ".join(map(repr, accepted))
-            raise self.error(f"must be JSON with {requirement} here, got {character!r}")
+            raise self.error(
+                f"the content must be JSON with {requirement} at this position, got "
+                f"{character!r}"
+            )
         self._at += 1
         return character
 
@@ -635,7 +639,7 @@ class _Document:
                 self._at = error.pos
                 at_end = not self.peek() or error.msg.startswith("Unterminated")
                 problem = "the file is truncated" if at_end else error.msg
-                raise self.error(f"must be JSON: {problem}") from error
+                raise self.error(f"the content must be JSON: {problem}") from error
             if end == len(self._buffer) and self._more():
                 continue  # the number may continue
             self._at = end

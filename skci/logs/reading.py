@@ -438,9 +438,9 @@ class _Collector:
         raise ValueError(
             f"{self._place(first)} and {self._place(second)}: model {names['model']!r} "
             f"must have one grade for item {names['item']!r} of task {names['task']!r} "
-            f"by {names['scorer']!r} in run {names['run']}, got two; leave out one of "
-            "the two, name the models of files with a mapping (in a shell new=new.json "
-            "old=old.json), or distinguish the runs of a table by a column 'run'"
+            f"by {names['scorer']!r} in run {names['run']}, got two. Leave out one of "
+            "the two; name the models of files with a mapping (in a shell new=new.json "
+            "old=old.json); or distinguish the runs of a table by a column 'run'"
         )
 
 

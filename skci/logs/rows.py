@@ -119,11 +119,11 @@ class LogRows(Mapping[str, Array]):
         tasks : str or iterable of str, optional
             Names of tasks. Defaults to all tasks.
         scorers : str, iterable of str or mapping of str to str, optional
-            Names of scorers, or a metric, as in "exact_match", for all of its scorers,
-            such as "exact_match/strict" and "exact_match/flexible". A mapping of tasks
-            to scorers selects a different scorer for each task, such as exact match in
-            one task and a judge in another task. The selected grades then have a single
-            unnamed scorer.
+            Names of scorers. The name of a metric, such as "exact_match", selects all
+            scorers of this metric, such as "exact_match/strict" and
+            "exact_match/flexible". A mapping of tasks to scorers selects a different
+            scorer for each task, such as exact match in one task and a judge in another
+            task. The selected grades then have a single unnamed scorer.
 
         Returns
         -------
@@ -328,18 +328,18 @@ class LogRows(Mapping[str, Array]):
             first = {task: scorers[0] for task, scorers in by_task.items()}
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
-                f"scorers must be equal for all tasks, got {by_task}; select one "
+                f"scorers must be equal for all tasks, got {by_task}. Select one "
                 f"scorer for each task, as scorers={first} (in a shell --scorer "
-                f"{in_shell}), or some of the tasks"
+                f"{in_shell}), or select fewer tasks"
             )
         (first_model, expected), *others = self._by("model", "scorer").items()
         for model, scorers in others:
             if {*scorers} != {*expected}:
                 raise ValueError(
                     f"scorers must be equal for all models, got {expected} for "
-                    f"{first_model!r} and {scorers} for {model!r}; select some of the "
-                    "models or scorers, or rename scorers, and items if their names "
-                    "differ too: LogRows({**rows, 'scorer': names, 'item': item_names})"
+                    f"{first_model!r} and {scorers} for {model!r}. Select fewer "
+                    "models or scorers, or rename the scorers (and the items if "
+                    "necessary): LogRows({**rows, 'scorer': names, 'item': item_names})"
                 )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:

@@ -104,39 +104,42 @@ class MeasureProperties:
     name, bounds, greater_is_better
         Name and range of the measure, and whether higher values are better.
     has_better : bool
-        Whether values are better or worse, not only higher or lower.
+        Whether the measure has a better direction: higher values or lower values.
     smooth : bool
-        Whether the measure has a table of possible outcomes, and derivatives everywhere
-        in the range.
+        Whether the measure is a differentiable function of the shares of possible
+        outcomes, everywhere in its range.
     has_curvature : bool
-        Whether second differences with respect to row weights estimate a derivative.
+        Whether the second derivative with respect to row weights can be estimated by
+        second differences.
     heavy_tails : bool
         Whether influence values may have an infinite variance, as for squared errors.
         Influence values of labels and ranks are bounded, and those of probabilities
         grow slowly.
     scale : Link
-        Scale of the delta and blurred intervals.
+        Scale on which delta and blurred intervals are symmetric.
     plus_four : Link or None
-        Scale of the plus-four interval; None if the plus-four interval is unreliable.
+        Scale on which the plus-four interval is symmetric. None if the plus-four
+        interval is unreliable.
     blurs : bool
-        Whether the measure is a function of the moments that blurring perturbs.
+        Whether the "blurred" interval method supports the measure.
     proportion : (str, str) or None
-        Cells of successes and of trials, if the measure is a proportion of counts:
-        ``("tp", "tp fp")`` for the precision.
+        Outcomes that count as successes and as trials, if the measure is a proportion
+        of counts: ``("tp", "tp fp")`` for the precision.
     automatic : tuple of str
         Candidates for "auto", which selects the first supported interval method, else
         "delta".
     automatic_of_contrasts : tuple of str
-        Candidates for "auto" in differences and ratios; by default as in `automatic`.
+        Candidates for "auto" in differences and ratios. Defaults to `automatic`.
     is_scaled_area : bool
-        Whether the measure is an area or a proportion after a change of scale and
-        origin, so that its position in the range has a logit.
+        Whether the measure is a linear function of an area or a proportion. The
+        measure, rescaled to its range, then has a logit.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
     chance : float or None
-        Value of the measure if scores are independent of the truth. It is None unless a
-        value near the worst bound suggests that scores refer to the wrong label.
+        Value of the measure if scores are independent of the truth. A value near the
+        worst bound then suggests that scores refer to the wrong label. None for
+        measures without such a warning.
     undefined_by : str
         Reason for an undefined value, for messages.
     zero_variance_by : str
@@ -148,7 +151,7 @@ class MeasureProperties:
         Range of the estimator, if it exceeds the range of the measure. Limits are
         computed within `reach`, then clipped to `bounds`.
     reads : str
-        Name, in reports, of the input of a user's function of the rows.
+        Kind of input of a user-defined function of the rows, as named in reports.
     function : callable
         Formula ``g(tp, fp, fn, tn)`` of a measure of labels, safe for complex arrays.
     symmetric : bool

@@ -109,9 +109,9 @@ class _WithOptions(BaseEstimator):
                 name = type(self).__name__
                 problem = str(error).partition("() ")[2] or error
                 raise TypeError(
-                    f"{name} accepts the options {option_names}, and data when it is "
-                    f"called, as in {name}(...)(y_true, y_pred); it "
-                    f"{problem}{unknown_options(option_names, options)}"
+                    f"{name}() {problem}{unknown_options(option_names, options)}. The "
+                    f"options are {option_names}; data are passed to the metric "
+                    f"object, as in {name}(...)(y_true, y_pred)"
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]
@@ -415,7 +415,7 @@ class MetricCI(_WithOptions):
         if option := self._each:
             raise ValueError(
                 f"{option} must yield a single number for influence values, got "
-                f"{getattr(self, option)!r}, which yields one for each class or target"
+                f"{getattr(self, option)!r}, which yields several numbers"
             )
         sample = self._read(y_true, y_pred, rows, True, pos_label)
         (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
@@ -435,9 +435,9 @@ class MetricCI(_WithOptions):
         unknown_names = [name for name in options if name not in current]
         if unknown_names:
             raise TypeError(
-                f"{type(self).__name__} has no option {join_names(unknown_names)}; a "
-                "call accepts sample_weight, groups, design and the options "
-                f"{list(current)}{unknown_options([*current], options)}"
+                f"{type(self).__name__} has no option {join_names(unknown_names)}"
+                f"{unknown_options([*current], options)}. A call accepts "
+                f"sample_weight, groups, design and the options {list(current)}"
             )
         return type(self)(**current | options)
 
@@ -553,7 +553,7 @@ class MetricCI(_WithOptions):
         if option := self._each:
             raise ValueError(
                 f"{option} must yield a single number for a scorer, got "
-                f"{getattr(self, option)!r}, which yields one for each class or target"
+                f"{getattr(self, option)!r}, which yields several numbers"
             )
         return self._scorer(bound)
 

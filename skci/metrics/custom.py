@@ -461,7 +461,8 @@ def make_metric_ci(
         report also has scores. A report can combine all kinds except "numbers" with
         accuracy and AUC.
     of : {"rows"}, optional
-        "rows" if `g` is a function of the rows.
+        "rows" means that `g` is a function of the rows, ``g(y_true, y_pred)``. By
+        default, `g` is a function of proportions or means.
     influence : callable, optional
         Alternative to `g`: a function ``influence(y_true, y_pred)`` that returns the
         estimate and an array of shape (n,) with the influence values. The function may

@@ -91,11 +91,11 @@ class MetricSet:
                 name for name, truth in truths.items() if truth != "survival"
             ]
             raise ValueError(
-                "metrics must all be metrics of survival or none, got "
-                f"{join_names(other_metrics)} and metrics of survival, whose y_true "
-                "contains events and times; set the option time if the metric has it, "
-                "as in NetBenefitCI(0.2, time=365), or pass y_true by metric to "
-                "joint_report; skci.event_by(y_true, time) converts times to labels"
+                "metrics of survival must not be combined with other metrics, because "
+                "y_true contains events and times, got also "
+                f"{join_names(other_metrics)}. Set the option time if the metric has "
+                "it, as in NetBenefitCI(0.2, time=365), or pass y_true by metric to "
+                "joint_report. skci.event_by(y_true, time) converts times to labels"
             )
         reads_numbers = "numbers" in self.reads and "survival" not in kinds
         if reads_numbers and self.reads & {"labels", "scores"}:
@@ -278,8 +278,8 @@ class MetricSet:
             for parameter, values in columns.items():
                 if isinstance(values, str):
                     raise TypeError(
-                        f"{parameter} must be an array, got {values!r}; to name "
-                        "columns of a data frame, pass it as data="
+                        f"{parameter} must be an array, got {values!r}; to name a "
+                        "column of a data frame, also pass the data frame as data="
                     )
                 if values is not None and parameter in ("y_pred", "y_score"):
                     columns[parameter] = named_columns(values, parameter, DEFAULT_MODEL)
@@ -608,8 +608,8 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         swapped = is_truth and len(unknown) == len(entries)
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
-            f"{parameter} by metric must have an entry for each of {[*metrics]}, or "
-            f"{_OTHERS!r} for all others, and no other entry, got {[*entries]}{hint}"
+            f"{parameter} by metric must have an entry for each metric, {[*metrics]}, "
+            f"or an entry {_OTHERS!r} for all other metrics, got {[*entries]}{hint}"
         )
     return keys
 

@@ -126,8 +126,8 @@ def bind_verified(
         cell_map = parameter.cell_map
         if cell_map is None or cell_map.subgroups is None:
             raise ValueError(
-                f"{parameter.key.metric} must be a metric of labels of one target with "
-                f"proxy={PREDICTION!r}"
+                f"{parameter.key.metric} must be a label metric with a single target "
+                f"for proxy={PREDICTION!r}"
             )
         key = replace(parameter.key, subgroup=subgroups[cell_map.subgroups])
         corrected_parameter = _of_strata(parameter, cell_map, sample, codes, strata)
@@ -151,8 +151,8 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
         if share > _MAX_SHARE_OF_FEW:
             warn_caller(
                 f"{share:.0%} of the rows have predictions (of one model or of several "
-                f"models) for which fewer than {_FEW} rows are labelled: intervals may "
-                "be too narrow; report on fewer models or labels at a time",
+                f"models) for which fewer than {_FEW} rows are labelled, so intervals "
+                "may be too narrow; report on fewer models or labels at a time",
                 SmallSampleWarning,
             )
         return
@@ -316,17 +316,17 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
         if strata is not None and (shares := _other_shares(sample, part, strata)):
             raise ValueError(
                 "y_true must have labels for a random part of the rows, independent "
-                f"of the strata of design=Strata, got labelled shares {shares}; pass "
-                "the labelled share of the stratum of each row as label_probability=, "
-                "without design="
+                f"of the strata of design=Strata, got labelled shares {shares}. Omit "
+                "design=, and pass label_probability= with the labelled share of the "
+                "stratum of each row"
             )
         if shares := _other_shares(sample, part, outcome):
             warn_caller(
-                "y_true does not have labels for a random part of the rows: the "
-                "labelled shares of rows with equal predictions and proxies are "
-                f"{shares}, and estimates are biased; if labelling depends only on "
-                "predictions, pass proxy='prediction'; pass known probabilities as "
-                "label_probability=",
+                "y_true does not have labels for a random part of the rows, so "
+                "estimates are biased: rows with equal predictions and proxies have "
+                f"labelled shares {shares}. If labelling depends only on predictions, "
+                "pass proxy='prediction'. If the probabilities of labelling are known, "
+                "pass them as label_probability=",
                 UserWarning,
             )
 

@@ -290,8 +290,8 @@ def estimate_judged_grades(
     if shapes[0] != shapes[1]:
         raise ValueError(
             "proxy must have the same models, scorers and number of items as grades, "
-            f"{shapes[0]}, got {shapes[1]}; pass proxy by model, like "
-            "grades; average several judges, as in proxy={model: mean of judges}"
+            f"{shapes[0]}, got {shapes[1]}. Pass proxy by model, like "
+            "grades, and average several judges, as in proxy={model: mean of judges}"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
@@ -317,9 +317,9 @@ def estimate_judged_grades(
         )
         if minimum < _FEW:
             warn_caller(
-                f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}: "
-                "intervals may be too narrow; strata with one graded item or "
-                "none are pooled",
+                f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}, "
+                "so intervals may be too narrow; strata with at most one graded item "
+                "are pooled",
                 SmallSampleWarning,
             )
     if clusters_are_tasks:

@@ -142,7 +142,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         the interval of a bounded mean, for up to 4,096 distinct values and "hall"
         otherwise.
     zero_division : {0, 1, numpy.nan}, default=0
-        Value of a query without a relevant document. NaN leaves such queries out.
+        Value of a query without a relevant document. NaN excludes such queries.
     """
 
     zero_division: float = 0.0
@@ -307,8 +307,8 @@ class RankingToK(_OrderCI):
     Parameters
     ----------
     k : int, optional
-        Number of documents at the top of the ranking that count. Defaults to all
-        documents.
+        Number of documents at the top of the ranking. Other documents are ignored.
+        Defaults to all documents.
     """
 
     k: int | None = option(default=None, check=check_integer)
@@ -682,7 +682,7 @@ class LabelRankingAveragePrecisionCI(
     Parameters
     ----------
     zero_division : {0, 1, numpy.nan}, default=1
-        Value of a row without a true label. NaN leaves such rows out.
+        Value of a row without a true label. NaN excludes such rows.
 
     Examples
     --------

@@ -486,8 +486,8 @@ class MeanAbsoluteScaledErrorCI(
     Parameters
     ----------
     y_train : array-like of shape (n_timepoints,) or (n_timepoints, n_targets)
-        Training series in time order. With several targets, one column for each target,
-        or a single series for all targets.
+        Training series in time order. For several targets, pass one column for each
+        target, or a single series for all targets.
     seasonality : int, default=1
         Number of steps m by which the naive forecast looks back, such as 12 for monthly
         data with a yearly season.

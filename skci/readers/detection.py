@@ -52,9 +52,9 @@ def coco(
         with "image_id", "category_id", "bbox", "area" and optionally "iscrowd".
     detections : path, open file, or list or mapping of these
         JSON arrays of detections. Each detection is an object with "image_id",
-        "category_id", "bbox" and "score". A mapping of names to files names the
-        detectors; its values may also be lists of detections. Otherwise the detectors
-        are named after their files.
+        "category_id", "bbox" and "score". To name the detectors, pass a mapping of
+        names to files, or to lists of detections. By default, the detectors are named
+        after their files.
     by_class : bool, default=False
         Whether to add the AP of each class with objects, such as ``"AP of car"``. A
         class is named by the "name" of its category, or by the "id" if there is no
@@ -140,14 +140,16 @@ def _parsed(source: Any, parameter: str) -> tuple[str, Any]:
         try:
             return place, json.load(file)
         except json.JSONDecodeError as error:
-            raise ValueError(f"{place}: must be JSON: {error}") from error
+            raise ValueError(f"{place}: the file must be JSON: {error}") from error
 
 
 def _records(place: str, parent: Any, name: str, *fields: str) -> list[dict[str, Any]]:
     """Return a list of records from a JSON object, and check that fields exist."""
     records = parent.get(name) if isinstance(parent, Mapping) else None
     if not isinstance(records, list):
-        raise ValueError(f"{place}: must have an array of {name}, as in COCO's format")
+        raise ValueError(
+            f"{place}: the file must have an array of {name}, as in COCO's format"
+        )
     for k, record in enumerate(records):
         if missing := [x for x in fields if x not in record]:
             raise ValueError(f"{place}: entry {k} of {name} must have {missing[0]!r}")

@@ -54,5 +54,8 @@ def by_model(sources: Any, parameter: str) -> dict[str, Any]:
 def _stem(name: Any) -> str:
     """Return the name of a file without its folder and extensions."""
     if not isinstance(name, str | Path):
-        raise ValueError(f"a file without a name must be in a mapping, got {name!r}")
+        raise ValueError(
+            "an open file without a name must be passed in a mapping, as in "
+            f"{{'model': file}}, got {name!r}"
+        )
     return Path(str(name).removesuffix(".gz")).stem

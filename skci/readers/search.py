@@ -35,9 +35,9 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
         in pytrec_eval, or the list or set of relevant documents of each query.
     runs : path, open file, or list or mapping of these
         Runs of one or more search systems. A file has lines of six columns: query, Q0,
-        document, rank, score and tag. A mapping of names to files names the runs; its
-        values may also be mappings with scores by query and document, or with the list
-        of documents of each query, best first. Otherwise the runs are named after their
+        document, rank, score and tag. To name the runs, pass a mapping of names to
+        files. Its values may also be mappings from queries to scores by document, or to
+        lists of documents, best first. By default, the runs are named after their
         files.
 
     Returns
@@ -127,8 +127,8 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
             number = np.nan
         if len(entries) < len(columns) or not isfinite(number):
             raise ValueError(
-                f"{place}: must have {len(columns)} columns, {join_names(columns)}, "
-                f"with a number as {value}, got {line!r:.80}"
+                f"{place}: the line must have {len(columns)} columns, "
+                f"{join_names(columns)}, with a number as {value}, got {line!r:.80}"
             )
         documents = values.setdefault(entries["query"], {})
         if (document := entries["document"]) in documents:
@@ -170,7 +170,7 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
     if missing:
         warn_caller(
             f"the run {name!r} has no documents for {len(missing)} of the "
-            f"{len(judged)} judged queries, whose value is 0, as in trec_eval -c: "
+            f"{len(judged)} judged queries; their value is 0, as in trec_eval -c: "
             f"{join_names(first_names(missing, _MAX_NAMES))}",
             UserWarning,
         )

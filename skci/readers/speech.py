@@ -33,8 +33,8 @@ def transcripts(
     reference : path or open file
         Reference texts, one for each utterance.
     hypotheses : path, open file, or list or mapping of these
-        Texts of one or more systems. A mapping of names to files names the systems.
-        Otherwise the systems are named after their files.
+        Transcripts by one or more systems. To name the systems, pass a mapping of names
+        to files. By default, the systems are named after their files.
     layout : {"lines", "kaldi", "trn"}, optional
         Layout of the lines. "lines" (the default): each line is a text, in the same
         order in all files. "kaldi": the ID of the utterance, followed by the text.

@@ -97,7 +97,7 @@ class RequirementReport(TabularReport[Verdict]):
     Parameters
     ----------
     names : mapping of str to sequence of K str
-        Names of the rows by column, such as the model and the metric.
+        Columns that identify the rows of the report, such as the model and the metric.
     subjects : sequence of K str
         Names of the models, or of the comparisons.
     requirements : sequence of K (str, float)
@@ -274,8 +274,8 @@ def check_directions(
             )
             direction = "higher" if trait.greater_is_better else "lower"
             raise ValueError(
-                f"requirements must not contain {written!r}, which a worse model "
-                f"meets because {direction} {metric} is better; write {instead!r}, or "
+                f"requirements must not contain {written!r}: {direction} {metric} is "
+                f"better, so a worse model meets it; write {instead!r}, or "
                 "the opposite sign in --fail-if"
             )
 
@@ -463,8 +463,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     metric : str
         Name of the metric.
     names : mapping of str to sequence of R str
-        Names of the compared models by column. If models have several thresholds, the
-        thresholds are another column.
+        Columns that identify the compared models. If models have several thresholds,
+        the thresholds are another column.
     estimate : MetricEstimate
         The best estimate. Its joint interval stays valid after this selection, because
         all intervals of the report cover simultaneously.
@@ -479,7 +479,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     greater_is_better : bool
         Whether higher values of the metric are better.
     n_metrics : int, default=1
-        Number of metrics on which the intervals cover simultaneously.
+        Number of metrics for which the intervals cover simultaneously.
 
     References
     ----------
@@ -682,7 +682,8 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     Parameters
     ----------
     names : mapping of str to sequence of K str
-        Names of the rows by column: the model, the metric and, if any, the subgroup.
+        Columns that identify the rows of the report: the model, the metric and, if any,
+        the subgroup.
     models : sequence of K str
         Names of the models.
     panels : sequence of K str

@@ -275,7 +275,7 @@ class ConfidenceIntervalDisplay(Display):
     Parameters
     ----------
     rows, metrics : sequence of str, of length K
-        Labels of the row and the panel of each estimate.
+        Row label and panel label of each estimate.
     estimates : array of shape (K,)
         Horizontal positions of the dots.
     intervals : array of shape (K, 2)
@@ -297,8 +297,8 @@ class ConfidenceIntervalDisplay(Display):
         Verdict of each interval, which determines its colour. For a difference: "first
         is better", "second is better" or "open"; with a margin also "equivalent",
         "first is not worse" or "second is not worse". For a contrast: "above 0", "below
-        0" or "open". For metrics of which neither direction is better, "higher"
-        replaces "better" and "lower" replaces "worse".
+        0" or "open". If a metric has no better direction, "higher" replaces "better"
+        and "lower" replaces "worse".
     margins : array of shape (K,), optional
         Margin of each row, drawn as dotted lines on both sides of 0; NaN without a
         margin.
@@ -489,7 +489,7 @@ class ConfidenceBandDisplay(Display):
     Parameters
     ----------
     models, metrics : sequence of str, of length K
-        Labels of the curve and the panel of each point; may be empty.
+        Curve label and panel label of each point; may be empty.
     points : array of shape (K, 2)
         Horizontal and vertical position of each point, in the order of the curve.
     intervals : array of shape (K, 2)

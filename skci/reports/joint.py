@@ -125,7 +125,8 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         control : str, optional
-            Model with which all other models are compared; by default, all pairs.
+            Model with which all other models are compared. By default, all pairs of
+            models are compared.
         metrics : str or list of str, optional
             Metrics on which models are compared; defaults to all.
         scale : {"difference", "ratio"}, default="difference"
@@ -229,8 +230,9 @@ class JointReport(ReportWithContrasts):
         Parameters
         ----------
         control : str, optional
-            Subgroup with which all other subgroups are compared; by default, all pairs.
-            With several columns, join the names by a comma, as in "f, old".
+            Subgroup with which all other subgroups are compared. By default, all pairs
+            of subgroups are compared. With several columns, join the names by a comma,
+            as in "f, old".
         to : {"rest", "overall", "next"}, optional
             Compare each subgroup with the rest of the rows ("rest"), or with all rows
             ("overall"), including rows of subgroups that were not selected. "next"
@@ -331,7 +333,7 @@ class JointReport(ReportWithContrasts):
         elif self._references is None:
             raise ValueError(
                 f"to={to!r} needs subgroups that divide the rows of one test set, as "
-                "in joint_report(..., by=); use control= here"
+                "in joint_report(..., by=); pass control= instead"
             )
         else:
             positions, references = list(itertools.chain(*blocks)), self._references(to)
@@ -894,8 +896,8 @@ class JointReport(ReportWithContrasts):
         half_width : float or mapping of str to float, optional
             Largest half width of the intervals, for all metrics or by metric.
         requirement : str, list of str, or mapping of str to (str, float), optional
-            Requirements on models, as in :meth:`requirements`, that the estimates of
-            the pilot meet; alternative to `half_width`.
+            Requirements on models, as in :meth:`requirements`, as an alternative to
+            `half_width`. The estimates of the pilot must meet these requirements.
         power : float, optional
             With `requirement`, the minimum probability, between 0 and 1, that each
             interval shows its requirements if the estimates are the true values.

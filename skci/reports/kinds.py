@@ -574,7 +574,8 @@ class GradesReport(JointReport):
             Number of samples per item; defaults to the number in the pilot.
         requirement : str, list of str, or mapping of str to (str, float), optional
             Requirements as in :meth:`JointReport.sample_size`, with `power`, for
-            independent items of equal weight; alternative to both other parameters.
+            independent items of equal weight. They cannot be combined with `half_width`
+            or `samples_per_item`.
         power : float, optional
             Minimum probability that each interval shows its requirements.
 
@@ -633,8 +634,8 @@ class GradesReport(JointReport):
             planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
-                    f"{parameter} has no estimated variance in the pilot, or no "
-                    "estimated variance within items, which samples_per_item requires"
+                    f"{parameter} must have a positive variance in the pilot, and also "
+                    "within items if samples_per_item is passed, got zero or unknown"
                 )
         if simple:
             return rows_for_width(self._joint, half_width, planned / per_item)
@@ -678,7 +679,8 @@ class SuiteReport(JointReport):
         Parameters
         ----------
         control : str, optional
-            Model with which all other models are compared; by default, all pairs.
+            Model with which all other models are compared. By default, all pairs of
+            models are compared.
 
         Returns
         -------

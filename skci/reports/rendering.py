@@ -199,9 +199,10 @@ class Grid:
     ----------
     title : str
     names, columns : mapping of str to sequence of R str
-        Names of the rows, and other cells, by column header.
+        Columns of the table by header: the columns that name the rows, and the other
+        columns.
     bold : collection of (int, str)
-        Row indices and headers of the cells in bold.
+        Row index and column header of each bold cell.
     """
 
     title: str

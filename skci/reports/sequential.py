@@ -49,7 +49,7 @@ class SequentialReport(RequirementReport):
         Number of items in the data.
     next_look : int or None
         Number of items at the next planned look, if the items ended before this look.
-        Otherwise None.
+        None if no look remains.
 
     Examples
     --------

@@ -111,12 +111,12 @@ def fold_models_report(
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers, passed to the cross-validation.
     metrics : str, metric object, list of them, or mapping of str to them
-        Metrics such as "accuracy", "f0.5" or ``F05CI()``; a mapping sets their names in
-        the report.
+        Metrics such as "accuracy", "f0.5" or ``F05CI()``. The keys of a mapping are the
+        names of the metrics in the report.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent.
     sample_weight : array-like of shape (n_samples,), optional
-        Sampling weights of the rows, up to a common factor.
+        Sampling weights of the rows; only ratios of weights matter.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional

@@ -215,9 +215,9 @@ class Loadings:
     Parameters
     ----------
     factor : array of shape (R, r)
-        Matrix F. If there are no `combinations`, F is the matrix B.
+        Matrix F. Without `combinations`, F itself is the matrix of loadings B.
     combinations : sparse array of shape (K, R), optional
-        Matrix C of the linear combinations, by default the identity.
+        Matrix C of the linear combinations. By default, C is the identity.
     """
 
     def __init__(

@@ -289,7 +289,7 @@ def step_down_directions(
     x : array of shape (K,)
         Nonnegative statistics: absolute values of standardised effects.
     loadings : Loadings
-        Loadings of the statistics, none of which is constant.
+        Loadings of the statistics. No statistic may be constant.
     df : float
         Common degrees of freedom, infinite for normal statistics.
     random_state : int or None
@@ -344,10 +344,10 @@ def critical_value(
     confidence_level : float in [1e-6, 1), default=0.95
         Joint coverage probability of the intervals.
     df : float, optional
-        Common degrees of freedom of the standard errors, at least 1. If given, z is
-        multivariate t; by default, z is normal.
+        Common degrees of freedom of the standard errors, at least 1. The statistics are
+        then multivariate t. By default, they are multivariate normal.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        "less" and "greater" have the same critical value.
+        Alternative hypothesis. "less" and "greater" have the same critical value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the scrambled quasi-random points. None means a fixed seed: repeated
         calls return the same value to the last bit.

@@ -78,7 +78,7 @@ class Crossed:
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence values of the rows on K estimates.
+            Influence values of the rows for K estimates.
 
         Yields
         ------

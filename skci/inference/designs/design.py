@@ -35,15 +35,15 @@ class Component:
     Parameters
     ----------
     totals : array-like of shape (G, K)
-        Sums of the weighted influence values of each parameter within each unit.
+        Weighted influence values of each parameter, summed within each unit.
     sign : {1, -1}, default=1
         1 to add the component, -1 to subtract it.
     blocks : ndarray of int of shape (G,), optional
         Block index of each unit.
     sizes : ndarray of shape (G,), optional
-        Share of each unit in the total weight. If given, the number subtracted from
-        each total to centre a block is proportional to the size. By default, the mean
-        of the block is subtracted.
+        Share of each unit in the total weight. With `sizes`, totals are centred within
+        each block by subtracting a number proportional to the size of the unit. By
+        default, the mean of the block is subtracted.
     repeats : array-like of shape (4, G), optional
         Multiplicities, if each total represents several units. The first row has the
         numbers of units. The other rows have the sums of the second, third and fourth
@@ -56,9 +56,9 @@ class Component:
     is_known : bool, default=False
         Whether the component is known, not estimated from the units.
     is_part : bool, default=False
-        Whether the component covers only some rows, such as one of several series.
-        Degrees of freedom are added over components that cover only some rows. Over
-        components that cover all rows, such as crossed factors, the minimum is used.
+        Whether the component covers only some rows, such as one of several series. The
+        degrees of freedom of such components are added. For components that cover all
+        rows, such as crossed factors, the smallest degrees of freedom are used.
     units : ndarray of int of shape (n_samples,), optional
         Index in `totals` of the unit to which each row of the data belongs; see
         :meth:`of_units`. If there is a single component with `units`, the curvature

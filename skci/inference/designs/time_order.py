@@ -184,7 +184,7 @@ class TimeOrder:
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Influence values of the rows on K estimates.
+            Influence values of the rows for K estimates.
 
         Yields
         ------
