@@ -560,7 +560,7 @@ def test_an_accumulator_that_does_not_fit_is_not_merged(metric, labels, message)
 def test_options_are_checked_at_once():
     with pytest.raises(ValueError, match="unknown metric"):
         JointAccumulator("nothing")
-    with pytest.raises(ValueError, match="; call update first$"):
+    with pytest.raises(ValueError, match="; call update first"):
         JointAccumulator("accuracy").report()
     with pytest.raises(TypeError, match="other must be a JointAccumulator"):
         JointAccumulator("accuracy").merge(1)

@@ -394,7 +394,7 @@ def test_models_without_a_task(tmp_path, capsys):
     path = uneven_logs(tmp_path)
     scorers = {"arc": "acc", "gsm8k": "em", "mmlu": "acc"}
     rows = logs.read(path).select(scorers=scorers)
-    message = "no grades of some items for 'new' (40); set missing_grades='drop'"
+    message = "no grades of some items for 'new' (40). Set missing_grades='drop'"
     with pytest.raises(ValueError, match=re.escape(message)):
         rows.report()
     dropped = rows.report(missing_grades="drop")

@@ -339,7 +339,7 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "survival must not be .* got also f1. .* y_true by metric to .*skci.event_by",
+            "must not be .* got also f1. .* y_true by metric to .*skci.event_by",
         ),
         (["concordance", "r2"], "must not be combined with other .* got also r2"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),

@@ -273,7 +273,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
             (list("abcdac"), list("badcca"), ["first"] * 5 + ["second"]),
             {},
             "got no win of c and d, so that strengths are not "
-            "finite; remove the votes on c and d",
+            "finite. Remove the votes on c and d",
         ),
         (
             (list("abcdacbd"), list("badccaea"), ["first"] * 7 + ["tie"]),
