@@ -415,8 +415,8 @@ def search_report(
         of folds of the search. Otherwise, `cv` has the default of
         :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
-        Metrics. By default, the ``scoring`` of the search or, if the search has no
-        ``scoring``, the default score of its estimator: "accuracy" or "r2".
+        Metrics of the report. By default, the ``scoring`` of the search is used or,
+        without ``scoring``, the default score of its estimator: "accuracy" or "r2".
     top : int, default=10
         Number of models to report: the models with the best ranks in the search. Models
         with undefined scores are omitted. The model that the search selected is always

@@ -613,7 +613,7 @@ def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
         )
     X, y, weights = (*batch, None)[:3]
     if weighted not in (None, weights is not None):
-        raise ValueError("batches must all have a sample_weight, or none of them")
+        raise ValueError("either all batches or no batch must have a sample_weight")
     return X, y, weights
 
 

@@ -42,8 +42,8 @@ class LabelPlan(NamedTuple):
     rows : array of shape (n_labels,)
         Positions of the rows, in increasing order.
     label_probability : array of shape (n_samples,)
-        Probability with which each label has been requested, now or earlier. Pass these
-        probabilities to :func:`skci.joint_report` as ``label_probability=``.
+        Probability that the label of each row has been requested, now or earlier. Pass
+        these probabilities to :func:`skci.joint_report` as ``label_probability=``.
     half_width : float
         Expected half width of the interval after labelling.
 
@@ -98,7 +98,7 @@ def label_next(
         A proxy of the truth for all rows, such as the labels of a judge model, or
         several proxies by name.
     label_probability : array-like of shape (n_samples,), optional
-        Probability with which each label has been requested so far, such as
+        Probability that the label of each row has been requested so far, such as
         ``label_probability`` of the previous plan; defaults to equal probabilities.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights of the rows; only ratios of weights matter.

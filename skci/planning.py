@@ -222,7 +222,7 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models, got one model with "
+            "power, margin and claim need two models, got "
             f"{power=}, {margin=} and {claim=}. For two models, pass difference and "
             "disagreement, or expected of shape (2, 2, 2). For one model, pass power "
             "and a requirement such as '>= 0.9'"

@@ -159,7 +159,7 @@ def test_a_number_counts_as_a_missing_grade():
 def test_a_pair_without_an_item_of_both_is_an_error():
     scores = {"A": [1, 0, np.nan], "B": [np.nan, np.nan, 1], "C": [1, 0, 1]}
     report = grades_report(scores, missing_grades="pairwise")
-    with pytest.raises(ValueError, match=r"both models .* none for A and B"):
+    with pytest.raises(ValueError, match=r"both models .* no such item for A and B"):
         report.differences()
 
 

@@ -403,7 +403,9 @@ def test_a_label_that_an_estimator_does_not_know():
     expected = roc_auc_score(y, probabilities, multi_class="ovr")
     assert report.estimates == pytest.approx([expected])
     fitted = LinearSVC().fit(X[known], y[known])
-    message = r"^margin: decision_function must have .* none for \['d'\], got classes_"
+    message = (
+        r"^margin: decision_function must have .* no column for \['d'\], got classes_"
+    )
     with pytest.raises(ValueError, match=message):
         JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
     folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2

@@ -848,7 +848,7 @@ def test_grades_of_subgroups_are_those_of_their_items(grades):
             )
 
 
-HINT = ".*, and average several judges, as in proxy={model: mean of judges}"
+HINT = ".* average several judges, as in proxy={model: mean of judges}"
 
 
 @pytest.mark.parametrize(

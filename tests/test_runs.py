@@ -518,7 +518,7 @@ def test_where_runs_cannot_be():
         joint_report(y, labels, metrics="accuracy", folds=y)
     with pytest.raises(ValueError, match="method='score' needs a table"):
         joint_report(y, labels, metrics="accuracy", method="score")
-    with pytest.raises(ValueError, match="in both y_pred and y_score"):
+    with pytest.raises(ValueError, match="y_pred and y_score must both be Runs"):
         joint_report(
             y,
             labels,

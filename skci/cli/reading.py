@@ -156,7 +156,7 @@ def design_of(
     Parameters
     ----------
     strata : array-like of shape (n_samples,)
-        Strata, from each of which a fixed number of rows was drawn.
+        Strata. A fixed number of rows was drawn from each stratum.
     crossed : pair of array-like
         Two crossed factors, such as items and users.
     time : array-like of shape (n_samples,)
@@ -166,8 +166,8 @@ def design_of(
     first, *further = [name for name, x in columns.items() if x] or [""]
     if further:
         raise ValueError(
-            f"{flag_of(first)} must not be given with {flag_of(further[0])}: rows have "
-            "one design"
+            f"{flag_of(first)} must not be given with {flag_of(further[0])}: rows can "
+            "have only one design"
         )
     if crossed:
         return Crossed(*crossed)

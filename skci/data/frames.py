@@ -51,8 +51,8 @@ class Frame:
     ----------
     data : data frame, stream of Arrow batches or mapping of str to columns
     names : mapping of str to names of columns
-        Column names by parameter: one name, a list of names, or a mapping of such
-        names. None for parameters that are not used.
+        Column names by parameter. Each value is one name, a list of names, or a mapping
+        of other names to column names. None for parameters that are not used.
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:

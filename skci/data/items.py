@@ -223,9 +223,9 @@ class GradedSamples:
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
-                "design must have an attribute 'columns' that names its attributes "
-                "with one value per row, because rows are sorted by item, got "
-                f"{type(rows.design).__name__}; see skci.designs.Design"
+                "design must have an attribute 'columns' with the names of all "
+                "attributes that have one value per row, because rows are sorted by "
+                f"item, got {type(rows.design).__name__}; see skci.designs.Design"
             )
 
         def item_values(values: Any, parameter: str) -> Array:

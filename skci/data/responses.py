@@ -203,8 +203,8 @@ def scores_of(
     unknown = [label for label in labels if label not in classes_]
     if unknown and not has_probabilities:
         raise ValueError(
-            "decision_function must have a column for each label, and has none for "
-            f"{unknown}, got classes_ {classes_}; fit to all labels, or use an "
+            "decision_function must have a column for each label, but has no column "
+            f"for {unknown}, got classes_ {classes_}; fit to all labels, or use an "
             "estimator with predict_proba"
         )
     scores = np.zeros((len(response), len(labels)))

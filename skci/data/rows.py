@@ -311,7 +311,7 @@ def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
         warn_caller(
             f"{name} has only the values {' and '.join(map(str, sorted(distinct)))}, "
             "like predicted labels; pass scores, such as predict_proba(X)[:, 1] or "
-            "decision_function(X), or floats if these are scores",
+            "decision_function(X), or convert the values to floats if they are scores",
             UserWarning,
         )
 
@@ -330,7 +330,7 @@ def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
     for target, probabilities in zip(targets, values, strict=True):
         if (shape := shape_of(probabilities)) != (n, 2):
             raise ValueError(
-                f"{name} must have a column for 0 and one for 1 for each target, got "
+                f"{name} must have two columns for each target, for 0 and for 1, got "
                 f"shape {shape} for {target!r}; pass an array with the probability of "
                 "1 of each target"
             )

@@ -50,10 +50,10 @@ class Runs:
         Training seeds of different architectures are not shared.
     degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
         Method for the degrees of freedom of the total variance, which is due to rows
-        and to runs. "quadrature" adds the margins of error due to rows and due to runs
-        in quadrature. "cochran" uses the mean of the t quantiles, weighted by the
-        variances [3]_. "hillis" is Satterthwaite's approximation for readers [2]_; its
-        intervals are too narrow with few runs.
+        and to runs. "quadrature" adds two margins of error in quadrature: the margin
+        due to rows and the margin due to runs. "cochran" uses the mean of the t
+        quantiles, weighted by the variances [3]_. "hillis" is Satterthwaite's
+        approximation for readers [2]_, with intervals that are too narrow for few runs.
 
     Raises
     ------
@@ -189,9 +189,9 @@ class Runs:
             `y_score` is a list of names, each column contains the score of one label,
             in sorted order of the labels.
         groups, sample_weight, by : str, optional
-            Names of columns for the parameters of `joint_report` with these names,
-            which must be constant in all rows of a case. `by` may also be a list or a
-            mapping of columns.
+            Columns with the clusters, the weights and the subgroups, as in
+            `joint_report`. Their values must be constant in all rows of a case. `by`
+            may also be a list or a mapping of columns.
         missing : {"error", "drop-cases"}, default="error"
             Treatment of missing reads. "error" raises an error, and "drop-cases" leaves
             out cases with missing reads. A read is missing if a run of a model has no
@@ -373,8 +373,8 @@ def split_runs(
         ]
         if lacking:
             raise ValueError(
-                "Runs must be used in both y_pred and y_score, or in neither, for "
-                f"{join_names(lacking)}"
+                "y_pred and y_score must both be Runs if one of them is, got only one "
+                f"for {join_names(lacking)}"
             )
         pairs: list[tuple[str, Any]] = []
         for model, values in columns_of_models.items():

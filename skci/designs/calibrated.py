@@ -43,7 +43,8 @@ class Calibrated:
     Parameters
     ----------
     X : data frame, mapping of str to array-like of shape (n_samples,), or list of str
-        Calibration variables of the test set by name, or names of columns of `data`.
+        Calibration variables in the test set: a mapping by name, a data frame, or names
+        of columns of `data`.
     margins : mapping of str to mapping or Series, optional
         Proportions, or counts, of all levels of variables in the target population, as
         in ``{"sex": {"f": 0.51, "m": 0.49}}``. The weights are raked to these margins.

@@ -142,7 +142,7 @@ class ContrastTables:
         if not units.any():
             raise ValueError(
                 "missing_grades='pairwise' needs at least one item graded for both "
-                "models of each pair; there is none for "
+                "models of each pair; there is no such item for "
                 f"{join_names([p.key.name for p in compared.values()])}"
             )
         counts = self.estimates.rows.counts

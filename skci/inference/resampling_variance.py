@@ -86,7 +86,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     values : ndarray of shape (P, K)
         Estimates from all rows in each partition.
     left_out : ndarray of shape (P, G, K)
-        Estimates from all rows except those of one group, for each group.
+        Estimates without the rows of one group, for each group.
 
     Returns
     -------

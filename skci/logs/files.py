@@ -46,10 +46,10 @@ class Grade(NamedTuple):
     size : float, default=1
         Number of units, such as tokens, over which `value` is a mean.
     function : {"mean", "ratio", "share", "perplexity"}, default="mean"
-        Aggregation of the grades by the harness. "mean" is the mean over samples, and
-        "ratio" is the mean over all units, in which each grade is weighted by its size.
-        "share" is the mean over all units for grades between 0 and 1, and "perplexity"
-        is exp of the mean over all units.
+        Aggregation of the grades by the harness. "mean" is the mean over samples.
+        "ratio" is the mean over all units: each grade is weighted by its size. "share"
+        is the mean over all units for grades between 0 and 1, and "perplexity" is exp
+        of the mean over all units.
     refused : str, default=""
         Reason why the harness has no grade for single samples. Empty if there is a
         grade for each sample.

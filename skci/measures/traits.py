@@ -106,15 +106,15 @@ class MeasureProperties:
     has_better : bool
         Whether the measure has a better direction: higher values or lower values.
     smooth : bool
-        Whether the measure is a differentiable function of the shares of possible
-        outcomes, everywhere in its range.
+        Whether the measure is differentiable with respect to the shares of possible
+        outcomes, at all values in its range.
     has_curvature : bool
         Whether the second derivative with respect to row weights can be estimated by
         second differences.
     heavy_tails : bool
         Whether influence values may have an infinite variance, as for squared errors.
-        Influence values of labels and ranks are bounded, and those of probabilities
-        grow slowly.
+        Influence values of label and ranking metrics are bounded, and influence values
+        of log losses grow slowly.
     scale : Link
         Scale on which delta and blurred intervals are symmetric.
     plus_four : Link or None

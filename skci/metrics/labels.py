@@ -613,9 +613,9 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
     Parameters
     ----------
     labels : array-like, optional
-        Labels whose recalls are averaged. Defaults to all known labels. The recall of a
-        label without true rows is unknown; the interval is extended to cover all of its
-        possible values.
+        Labels whose recalls are averaged. Defaults to all known labels. If a label has
+        no true rows, its recall is unknown, and the interval is extended to cover all
+        possible values of this recall.
 
     Examples
     --------

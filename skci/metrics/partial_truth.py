@@ -389,8 +389,8 @@ def _check_missing(sample: Sample) -> None:
     if counts[mode] > counts.sum() / 2 and (sample.codes[:, 1:] != mode).all():
         raise ValueError(
             "y_true must be None, NaN or NA in rows without a label, got "
-            f"{sample.vocabulary.labels[mode]!r} in {counts[mode]:.0f} rows, a label "
-            "that is never predicted"
+            f"{counts[mode]:.0f} rows with {sample.vocabulary.labels[mode]!r}, which "
+            "no model predicts"
         )
 
 

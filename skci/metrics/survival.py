@@ -419,13 +419,13 @@ class ConcordanceCI(
     Parameters
     ----------
     weighting : {"ipcw"}, optional
-        "ipcw" weights a pair by :math:`1 / G(T_i-)^2`, where G is the probability of
+        Weights of pairs. "ipcw" is :math:`1 / G(T_i-)^2`, where G is the probability of
         not being censored before the earlier event (Uno and others, 2011). By default
         pairs are not weighted.
     tau : float, optional
-        Upper limit of the time of the earlier event of a pair. By default there is no
-        limit. If pairs are weighted, a limit excludes the last events, which have large
-        weights because few rows are followed so long.
+        Upper limit for the earlier event time of a pair; pairs with later events are
+        excluded. By default there is no limit. If pairs are weighted, a limit excludes
+        the last events, which have large weights because few rows are followed so long.
 
     References
     ----------

@@ -99,7 +99,7 @@ class ReportWithContrasts(Report):
             estimate, in the order of ``list(report)``. A data frame must have these
             labels as columns.
         labels : sequence of C str, optional
-            Distinct names of the rows of an array.
+            Distinct names of the contrasts, if `matrix` is an array.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             See :meth:`JointReport.differences`.
 
@@ -436,7 +436,7 @@ class ContrastReport(ReportWithContrasts):
         Parameters
         ----------
         n_samples : int or array-like of int
-            Numbers of rows of a new test set.
+            Planned numbers of rows of a test set.
         difference, claim
             See :meth:`sample_size`.
 

@@ -471,9 +471,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     estimates : array of shape (R,)
         Estimates of the metric for all models.
     intervals : array of shape (R, 2)
-        Limits of each model minus the best of the other models (with reversed sign if
-        lower values are better), clipped at 0. Without a usable variance, the limits
-        are the bounds of the range of a difference.
+        Limits of the difference between each model and the best other model, clipped at
+        0. Differences have reversed sign if lower values are better. Without a usable
+        variance, the limits are the smallest and the largest possible difference.
     confidence_level : float
         Simultaneous coverage probability of the intervals, between 0 and 1.
     greater_is_better : bool

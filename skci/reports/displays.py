@@ -505,8 +505,8 @@ class ConfidenceBandDisplay(Display):
         known.
     individual_intervals : array of shape (K, 2), optional
         Individual intervals of the vertical position, in addition to joint intervals.
-        For a single model, they are thin lines; in a display with bars, they are the
-        thick part of the bars.
+        Individual intervals are drawn as thin lines for a single model, or as the thick
+        part of the bars in a display with bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, on the same scale.
     normal_quantiles : bool, default=False

@@ -130,9 +130,9 @@ class JointReport(ReportWithContrasts):
         metrics : str or list of str, optional
             Metrics on which models are compared; defaults to all.
         scale : {"difference", "ratio"}, default="difference"
-            "difference": the first minus the second; "ratio": the first divided by the
-            second. A ratio requires measures that cannot be negative, and its interval
-            is symmetric on the logarithmic scale.
+            "difference": the first value minus the second; "ratio": the first value
+            divided by the second. A ratio requires measures that cannot be negative.
+            The interval of a ratio is symmetric on the logarithmic scale.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             Interval method of the differences. Defaults to the method that was chosen
             for the estimates, if it supports differences. Otherwise, the default is
@@ -900,7 +900,8 @@ class JointReport(ReportWithContrasts):
             `half_width`. The estimates of the pilot must meet these requirements.
         power : float, optional
             With `requirement`, the minimum probability, between 0 and 1, that each
-            interval shows its requirements if the estimates are the true values.
+            interval shows the requirements on its estimate. The estimates of the pilot
+            are treated as the true values.
 
         Returns
         -------

@@ -73,7 +73,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
     ----------
     correlation : ndarray of shape (K, K)
     df : ndarray of shape (K,)
-        Degrees of freedom of the variances.
+        Degrees of freedom of the estimated variances.
 
     Returns
     -------

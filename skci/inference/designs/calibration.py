@@ -64,7 +64,7 @@ def reasons_of_overlap(
                 problem += f"target has the mean {mean:.4g}; trim the target"
             raise ValueError(
                 f"X must have values on both sides of the target, but {problem}, or "
-                "leave the variable out"
+                "leave out this variable"
             )
         outside = np.sum((target < low) | (target > high)) / (len(target) or 1)
         if outside > _LARGE:

@@ -45,9 +45,10 @@ class Component:
         each block by subtracting a number proportional to the size of the unit. By
         default, the mean of the block is subtracted.
     repeats : array-like of shape (4, G), optional
-        Multiplicities, if each total represents several units. The first row has the
-        numbers of units. The other rows have the sums of the second, third and fourth
-        powers of the weights of these units, relative to their mean weight.
+        Multiplicities, if each total represents several units. The first row contains
+        the number of units. The other rows contain the sums of the second, third and
+        fourth powers of the relative weights of the units: weights divided by their
+        mean.
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
@@ -94,7 +95,7 @@ class Component:
         influences : array-like of shape (n_samples, K)
             Influence values, as passed to the method `components` of a design.
         units : array-like of shape (n_samples,)
-            Name of the unit of each row, such as a cluster.
+            Unit to which each row belongs, such as a cluster.
         sign : {1, -1}, default=1
             1 to add the component, -1 to subtract it.
 

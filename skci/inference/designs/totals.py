@@ -318,8 +318,9 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     Parameters
     ----------
     components : iterable of Component
-        Totals, for each unit, of :math:`w L`, w, :math:`w^2 L^2` and :math:`w^2` over
-        its rows, with influence values L and weights w. The weights add up to 1.
+        Totals over the rows of each unit, for four quantities: :math:`w L`, w,
+        :math:`w^2 L^2` and :math:`w^2`, where L is the influence value and w the weight
+        of a row. The weights add up to 1.
     """
     parts = [part for part in components if not part.is_known]
     if len(parts) > 1:
