@@ -76,6 +76,10 @@ _REMEDIES = {
     ("confidence_level", "ci"): "pass it as confidence_level=0.95",
     ("ax", "figsize"): "pass it as ax=plt.subplots(figsize={})[1]",
     ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
+    ("half_width", "expected"): "a pilot plans with its own estimates; plan without a "
+    "pilot by skci.sample_size(metric, ..., expected=...)",
+    ("thresholds", "by"): "choose a threshold, and pass labels at this threshold to "
+    "joint_report(..., by=...)",
     ("y_pred", "name"): "pass it as y_pred={{{}: ...}}",
     ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
     ("cv", "design"): "pass out-of-fold predictions and the fold of each row to "
@@ -124,6 +128,8 @@ def data_hint(value: Any, parameter: str) -> str:
         )
     if isinstance(value, str) and parameter != "data":
         return f"; pass the column, data[{value!r}]"
+    if type(value).__name__ == "Runs" and parameter == "y_true":
+        return "; pass the majority, or one expert at a time; see page 'verification'"
     if type(value).__name__ == "Runs":
         return "; joint_report accepts Runs, if all rows are passed at once"
     if isinstance(value, Mapping) and parameter == "y_true":

@@ -79,6 +79,7 @@ def sample_size(
         Assumed performance. For accuracy and error rate, pass the value. For other
         metrics, pass ``{"prevalence": ..., "recall": ..., "specificity": ...}`` and
         omit rates that do not affect the metric, such as the specificity for recall.
+        For a study of positive rows alone, pass the prevalence 1.
         Alternatively, pass a table of counts or proportions, the negative label first.
         The table has shape (2, 2) by truth and prediction or, for two models on the
         same rows, shape (2, 2, 2) by truth, first prediction and second prediction.
@@ -93,9 +94,9 @@ def sample_size(
         with `difference`. For a rate among the rows with one label, pass the proportion
         among these rows.
     power : float, optional
-        Minimum probability, between 0 and 1, that the interval for the difference
-        excludes zero. With `claim` or `requirement`, the minimum probability that the
-        interval shows the claim or the requirement.
+        Approximate probability, between 0 and 1, that the interval for the difference
+        excludes zero. With `claim` or `requirement`, the probability that the interval
+        shows the claim or the requirement; see Notes.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
         Claim about the second model compared with the first model, and the margin of
         the claim. The interval must then show the claim instead of a difference from
@@ -154,6 +155,9 @@ def sample_size(
     groups, somewhat more rows are needed. The correlation of a difference within groups
     is often lower than the correlation of either model. If you know the design effect,
     multiply the number of rows by it.
+
+    The power is a normal approximation. For requirements on proportions, the exact
+    power was up to .04 below the planned power with 100 rows, and .1 with 10 rows.
 
     References
     ----------
@@ -355,21 +359,22 @@ def _table_of_rates(
 ) -> Array:
     """Compute the expected table of truth and prediction from rates.
 
-    Missing rates do not affect the metric, and are set to 0.5.
+    `needed` are the rates that affect the metric. Other rates are set to 0.5.
     """
     rates = {
         _rate(name): check_share(value, f"expected[{name!r}]")
         for name, value in expected.items()
     }
-    if not {*needed} <= {*rates} <= {*allowed} or len(rates) < len(expected):
+    keys = [name for name in needed if name in allowed]
+    if not {*keys} <= {*rates} <= {*allowed} or len(rates) < len(expected):
         raise ValueError(
-            f"expected must be a mapping with the keys {needed}, got the keys "
+            f"expected must be a mapping with the keys {keys}, got the keys "
             f"{list(expected)}"
         )
-    if rates["prevalence"] in (0, 1):
+    if {0.0: "recall", 1.0: "specificity"}.get(rates["prevalence"]) in needed:
         raise ValueError(
-            "expected['prevalence'] must be above 0 and below 1, got "
-            f"{expected['prevalence']!r}"
+            "expected['prevalence'] must be above 0 and below 1, except for metrics of "
+            f"the rows with one label, got {expected['prevalence']!r}"
         )
     prevalence, recall, specificity = (rates.get(name, 0.5) for name in _RATES)
     shares = [[specificity, 1 - specificity], [1 - recall, recall]]
@@ -462,7 +467,8 @@ def _compared_table(
             f"expected must be {{'prevalence': ...}} with a difference in {name!r}, "
             f"got {expected!r}"
         )
-    masses = _table_of_rates(expected, ["prevalence"], ["prevalence"]).sum(axis=1)
+    table = _table_of_rates(expected, _needed_rates(metric), ["prevalence"])
+    masses = table.sum(axis=1)
     outcomes = np.array([[1 - share, share + d], [share - d, 1 - share]]) / 2
     succeeds = np.where(is_trial, is_success, [False, True]).astype(int)
     tables = [outcomes[np.ix_(label, label)] for label in succeeds]

@@ -170,6 +170,10 @@ def test_rows_without_weight_and_columns_of_a_frame(X):
             r"margins\['age'\] must have all levels of X, got none for 'young'$",
         ),
         (
+            {"margins": {"age": {"old": 0.5, "young": 0.4}}},
+            r"margins\['age'\] must be counts, or .* got proportions with the sum 0.9$",
+        ),
+        (
             {"margins": {"age": {"old": 0.4, "young": 0.4, "child": 0.2}}},
             r"X must .* no test row has age = 'child' \(20.0% of the target\);",
         ),
@@ -182,6 +186,14 @@ def test_rows_without_weight_and_columns_of_a_frame(X):
 def test_a_target_that_the_test_set_cannot_be_is_an_error(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         accuracy(AGE, **options)
+
+
+def test_margins_may_be_counts_or_rounded():
+    expected = accuracy(AGE, margins={"age": {"old": 0.335, "young": 0.665}})
+    counts = accuracy(AGE, margins={"age": {"old": 67, "young": 133}})
+    rounded = accuracy(AGE, margins={"age": {"old": 0.34, "young": 0.67}})
+    assert float(counts) == pytest.approx(float(expected))
+    assert float(rounded) == pytest.approx(float(expected), abs=0.002)
 
 
 def test_a_mean_out_of_range_is_named_in_the_units_of_the_data():

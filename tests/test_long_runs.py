@@ -239,6 +239,7 @@ def test_columns_of_cases():
         site=np.where(number % 4 < 2, "north", None),
     )
     options = {"groups": "patient", "sample_weight": "weight", "by": "site"}
+    options["paired"] = False
     reads = Runs.from_long(table, **NAMES, **options, y_pred="call")
     case = np.arange(len(truth))
     site = {"site": np.where(case % 4 < 2, "north", None)}
@@ -257,7 +258,7 @@ def test_columns_of_cases():
     labels = list(report.runs().to_frame().index.names)
     assert labels == ["model", "metric", "site", "run"]
     reads = Runs.from_long(
-        table.assign(run=table["site"]), **NAMES, y_pred="call", by="run"
+        table.assign(run=table["site"]), **NAMES, y_pred="call", by="run", paired=True
     )
     with pytest.raises(ValueError, match="by must not have a column 'run'"):
         joint_report(**reads, metrics="accuracy", missing="group").runs()
@@ -303,7 +304,8 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
     for paired in (False, True):
         with pytest.raises(ValueError, match=message):
             Runs.from_long(frame(table), **NAMES, **parameter, paired=paired)
-    reads = Runs.from_long(frame(table), **NAMES, **parameter, missing="drop-cases")
+    options = parameter | {"missing": "drop-cases", "paired": False}
+    reads = Runs.from_long(frame(table), **NAMES, **options)
     metric = {"score": "roc_auc", "call": "recall"}[column]
     report = joint_report(**reads, metrics=metric)
     kept = ~np.isin(np.arange(len(truth)), [4, 7])
@@ -383,6 +385,13 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             ValueError,
             "y_true must have a value in every row of its column 'truth'",
         ),
+        (
+            lambda t: t,
+            {},
+            ValueError,
+            "paired must be given, since all models have the runs 'R1', 'R2', 'R3' and "
+            "'R4': True for the same readers, False for unrelated seeds$",
+        ),
         (lambda t: t.to_numpy(), {}, TypeError, "data must be a data frame"),
     ],
 )
@@ -447,7 +456,8 @@ def test_estimate_and_interval_of_each_reader():
 def test_differences_of_each_reader():
     """Compare tests within each reader; gaps compare readers."""
     truth, scores = study()
-    reads = Runs.from_long(long_table(truth, scores), **NAMES, y_score="score")
+    table = long_table(truth, scores)
+    reads = Runs.from_long(table, **NAMES, y_score="score", paired=True)
     each = joint_report(**reads, metrics="roc_auc", method="delta").runs()
     differences = each.differences(method="delta")
     for r in range(4):

@@ -270,6 +270,8 @@ joint_report(Y, A, metrics="f1", n_jobs=2) -> n_jobs; .* such as JointEvaluator
 JointEvaluator(models=MODEL, metrics="f1")
     -> models; pass it as estimators=LogisticRegression\(\)
 skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; pass it as y_score=\.\.\.
+skci.roc_report(Y, SCORES[0], by=Y)
+    -> by; choose a threshold, and pass labels .* joint_report\(\.\.\., by=\.\.\.\)
 """),
 )
 def test_options_of_other_libraries(call, message):
@@ -471,6 +473,8 @@ def test_samples_of_items_are_told(scores, samples):
     table("""
 report -> are required: FILE, --truth;
 report FILE --truth=y -> --models or --scores must be given
+report FILE --truth=y --models=a,y
+    -> --models y is also --truth; for a column that says whether each answer
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b

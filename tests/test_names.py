@@ -230,6 +230,8 @@ WITHOUT_ONE = {
     "map@0": "unknown metric",
     "net_benefit": "'net_benefit' needs a threshold, as in 'net_benefit@0.1'",
     "sensitivity@specificity": "needs a specificity, as in 'recall@specificity=0.9'",
+    "tpr@fpr=0.1": "use a name such as 'sensitivity@specificity=0.9'",
+    "sens_at_spec_0.9": "use a name such as 'sensitivity@specificity=0.9'",
     "interventions_avoided": "needs a threshold, as in 'interventions_avoided@0.1'",
     **dict.fromkeys(
         ["ECE", "expected_calibration_error", "ICI"],

@@ -300,12 +300,29 @@ def test_planned_rows_show_a_requirement(metric, sign, value, trials):
     assert four_rows == 4 * planned
 
 
+@pytest.mark.parametrize(
+    ("metric", "prevalence"), [("sensitivity", 1), ("specificity", 0)]
+)
+def test_a_study_of_one_class(metric, prevalence):
+    """The number of rows is the number of trials, with the binomial power about .9."""
+    rates = {"prevalence": prevalence, metric: 0.91}
+    n = sample_size(metric, requirement=">= 0.85", power=0.9, expected=rates)
+    hits = np.arange(n + 1)
+    shown = (hits - 0.85 * n) / np.sqrt(n * 0.85 * 0.15) > norm.isf(0.025)
+    assert binom.pmf(hits, n, 0.91)[shown].sum() == pytest.approx(0.9, abs=0.02)
+    options = {"difference": 0.05, "disagreement": 0.2, "power": 0.8}
+    compared = sample_size(metric, **options, expected={"prevalence": prevalence})
+    assert compared == sample_size("accuracy", **options)
+
+
 def test_a_pilot_plans_requirements():
     report = pilot(metrics=["accuracy", "f1"]).individual().select(models="A")
     needed = [f"accuracy {range_}" for range_ in (">= 0.87", "<= 0.95")]
     alone = [report.sample_size(requirement=text, power=0.8) for text in needed]
     both = report.sample_size(requirement="0.87 <= acc <= 0.95", power=0.8)
     assert max(alone) <= both < 1.1 * max(alone)
+    with pytest.raises(TypeError, match=r"its own estimates; .* skci.sample_size"):
+        report.sample_size(requirement="acc >= 0.8", power=0.8, expected=0.9)
     for options in ({}, {"half_width": 0.1, "requirement": "f1 >= 0.5"}):
         with pytest.raises(ValueError, match="requirement and power must be given"):
             report.sample_size(**options)
@@ -404,6 +421,12 @@ def test_few_trials():
         ("f1", {"expected": RATES | {"tpr": 0.5}}, "the keys.*got the keys.*'tpr'"),
         ("f1", {"expected": RATES, "margin": 0.1}, "two models.*a requirement such as"),
         ("f1", {"expected": RATES | {"recall": 2}}, r"expected\['recall'\] must be"),
+        ("f1", {"expected": RATES | {"prevalence": 1}}, "one label, got 1$"),
+        (
+            "recall",
+            {"expected": {"prevalence": 0}, "difference": 0.1, "disagreement": 0.2},
+            "above 0 and below 1, except for metrics of the rows with one label, got 0",
+        ),
         ("f1", {"expected": RATES, "half_width": 0}, "half_width must be .* above 0"),
         ("f1", {"expected": RATES, "half_width": "x"}, "half_width must be"),
         ("f1", {"expected": RATES, "half_width": 1e-300}, "half_width .* got 1e-300"),

@@ -258,7 +258,7 @@ def test_ties_by_the_order_of_rows():
     y, scores = [[1, 0], [0, 1]] * 10, [[1, 1], [1, 1]] * 10
     by_row = skci.MeanReciprocalRankCI(ties="order")(y, scores)
     assert by_row == 0.75
-    assert skci.HitRateCI(k=1, ties="order")(y, scores) == 0.5
+    assert skci.HitRateCI(1, ties="order")(y, scores) == 0.5
     assert skci.HitRateCI(k=1)([[1, 0]] * 9 + [[0, 1]], scores[:10]) == 0.5
 
 
@@ -304,7 +304,7 @@ def test_mistakes(options, message):
     ("metric", "y", "message"),
     [
         (NDCGCI(), [[-2, 1]] * 5, "relevances of 0 or more for 'ndcg', .* got -2"),
-        (NDCGCI(k=0), Y, "k must be"),
+        (NDCGCI(0), Y, "k must be"),
         (NDCGCI(ties="trec"), Y, "ties must be one of"),
         (NDCGCI(gain="log"), Y, "gain must be one of"),
         (skci.DCGCI(log_base=1), Y, "log_base must be a number above 1"),

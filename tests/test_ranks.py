@@ -396,6 +396,8 @@ def test_findings_name_who_may_be_first():
         "mean: best estimate: 0; may also be best: 1; shown to be worse: 11 others.",
         "On mean, 2 of 13 ranks are shown: 2 (3) and 3 (4).",
     ]
+    best = given([3, 2, 1], 0.01 * np.eye(3)).best("mean")
+    assert best.findings() == ["mean: best: 0; shown to be worse: 1 and 2."]
     all_shown = given(range(9), 0.01 * np.eye(9)).ranks().findings()
     found = "9 of 9 ranks are shown: 8 (1), 7 (2), 6 (3), 5 (4), 4 (5) and 4 others."
     best = "mean: best: 8; shown to be worse: 8 others."

@@ -220,6 +220,11 @@ def test_the_verdict_on_all_is_the_worst():
         assert gate.verdict == word and gate.verdict.pvalue == gate.verdicts[-1].pvalue
         assert len(gate.unmet) == sum(not verdict for verdict in gate.verdicts)
     assert gate.unmet[1] == (f"C recall >= 0.95 is refuted: {report['C', 'recall']!r}")
+    first, *others = gate.findings()
+    assert first == f"A recall >= 0.5 is shown: {report['A', 'recall']!r}"
+    assert others == gate.unmet
+    alone = report.individual().requirements("C >= 0.95").findings()
+    assert alone[0].startswith("Taken alone: C recall >= 0.95 is refuted: ")
 
 
 @pytest.mark.parametrize(

@@ -512,6 +512,8 @@ def test_where_runs_cannot_be():
         JointAccumulator("accuracy").update(y, labels)
     with pytest.raises(TypeError, match="joint_report accepts Runs"):
         roc_report(y, scores)
+    with pytest.raises(TypeError, match="got Runs; pass the majority, or one expert"):
+        joint_report(as_runs({"A": [y, y]})["A"], y, metrics="recall")
     with pytest.raises(TypeError, match="joint_report accepts Runs"):
         AccuracyCI()(y, labels["A"])
     with pytest.raises(ValueError, match="folds must not be given with Runs"):

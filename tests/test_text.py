@@ -83,6 +83,18 @@ def test_names_and_moments():
 
 
 @pytest.mark.parametrize(
+    ("references", "hint"),
+    [
+        ([SAID], r"; pass the references, not \[references\]"),
+        ([SAID, ALSO], "; pass a tuple of references for each row"),
+    ],
+)
+def test_references_in_the_shape_of_sacrebleu_are_refused(references, hint):
+    with pytest.raises(ValueError, match=hint):
+        joint_report(references, {"A": HEARD}, metrics="bleu")
+
+
+@pytest.mark.parametrize(
     ("metric", "reference", "answer", "message"),
     [
         ("wer", [1, 2], ["a", "b"], "for 'wer', got 1 in row 0; in a shell"),

@@ -227,8 +227,8 @@ def finish(
     if html:
         _write(output, "html", html)
     for name, gate in gates.items():
-        for failure in gate._sentences(*_FAILING[name]):
-            print(f"skci {command}: failed: {failure}", file=sys.stderr)
+        for problem in gate._problems(*_FAILING[name]):
+            print(f"skci {command}: {problem}", file=sys.stderr)
     failing = {x.verdict for name, x in gates.items() if x.verdict in _FAILING[name]}
     return _STATUS[min(failing, key=_STATUS.__getitem__, default="shown")]
 

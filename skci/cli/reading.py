@@ -190,6 +190,11 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
     if not options.keys() & {"y_pred", "y_score"}:
         raise ValueError("--models or --scores must be given")
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
+    if (truth := options.get("y_true")) in models.values():
+        raise ValueError(
+            f"--models {truth} is also --truth; for a column that says whether each "
+            "answer is right, use skci grades"
+        )
     if len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores.values(), strict=True))
     if scores:
@@ -217,7 +222,7 @@ def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]
 def _batches(
     arguments: Namespace, names: Mapping[str, Any], **options: Any
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield batches of rows, in which the columns of item metrics are text."""
+    """Yield batches of rows; columns that text metrics read stay text."""
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     has_items = {metric.reads for metric in metrics.values()} == {"items"}
     items = _leaves(names, ["y_true", "y_pred"]) if has_items else ()

@@ -350,10 +350,11 @@ class GradedSamples:
             lacking = join_names(first_names(named, _MAX_NAMED))
             raise ValueError(
                 f"{_GRADES} must cover all items, got no grades of some items for "
-                f"{lacking}. Set missing_grades='drop' to compare all models on the "
-                f"{everywhere.sum()} of {n} items graded for all models; 'pairwise' to "
-                "compare two models on the items graded for both; or a number, such as "
-                "0, to replace missing grades"
+                f"{lacking}. Set missing_grades='drop' (in a shell --missing-grades "
+                f"drop) to compare all models on the {everywhere.sum()} of {n} items "
+                "graded for all models; 'pairwise' to compare two models on the items "
+                "graded for both; or a number, such as 0, to replace missing grades. Or "
+                "pass the grades of a judge for all items, as in proxy=judge"
             )
         if missing_grades == "error":
             n_samples = np.bincount(self.column)
@@ -366,9 +367,9 @@ class GradedSamples:
             n_items = len(np.unique(self.item[is_lost]))
             raise ValueError(
                 f"{_GRADES} must cover all samples, got no grade for {lacking} "
-                f"({n_items} of {n} items have other samples). Set missing_grades=0 to "
-                "count missing grades as wrong, or 'drop' to average the other samples "
-                "of an item"
+                f"({n_items} of {n} items have other samples). Set missing_grades=0 "
+                "(in a shell --missing-grades 0) to count missing grades as wrong, or "
+                "'drop' to average the other samples of an item"
             )
         if not selected.any():
             raise ValueError(

@@ -329,7 +329,7 @@ class MomentSample(Sample):
     def _of_rows(
         cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
     ) -> MomentSample:
-        """Return a sample in which few rows with the same moments replace all rows."""
+        """Return a sample of a few weighted rows with the same moments as all rows."""
         values, few, drawn = few_rows(means.values, rows, design)
         means = replace(means, values=values)
         return cls.of_models(few, drawn, means, vocabulary, *models)

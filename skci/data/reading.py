@@ -297,7 +297,12 @@ class Reader:
         for model, values in y_pred.items():
             name = parameter_name(model)
             items[model] = as_items(values, name)
-            check_length(np.arange(len(items[model])), len(self.y), name, self.truth)
+            rows, hint = np.arange(len(items[model])), ""
+            if {len(x) for x in self.y if isinstance(x, list | tuple)} == {len(rows)}:
+                hint = "; pass the references, not [references]"
+                if len(self.y) > 1:
+                    hint = "; pass a tuple of references for each row"
+            check_length(rows, len(self.y), name, self.truth, hint)
         return items
 
     def _of_one_model(

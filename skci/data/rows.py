@@ -65,7 +65,7 @@ def as_column(
 ) -> Array:
     """Convert labels to a one-dimensional array.
 
-    `several` is added to the error that several columns raise.
+    For several columns, an error is raised whose message ends with `several`.
     """
     requirement = "a one-dimensional array of labels"
     column = values
@@ -128,12 +128,12 @@ def flat(array: Array) -> Array:
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def check_length(values: Array, n: int, name: str, truth: str) -> None:
+def check_length(values: Array, n: int, name: str, truth: str, hint: str = "") -> None:
     """Check that there is one value per row."""
     if values.shape != (n,):
         raise ValueError(
             f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
-            f"{values.shape}"
+            f"{values.shape}{hint}"
         )
 
 

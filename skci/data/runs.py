@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from skci._validation import (
     check_choice,
     check_distinct,
     column_names,
+    first_names,
     is_null,
     join_names,
     named_columns,
@@ -24,6 +25,7 @@ from skci.data.frames import Frame, check_constant
 from skci.data.row_options import RowOptions, check_apart, distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
+_MAX_SHOWN = 5  # names in a message
 DF_METHODS = ("quadrature", "cochran", "hillis")
 """Methods that combine the degrees of freedom of runs and of rows."""
 
@@ -161,7 +163,7 @@ class Runs:
         sample_weight: str | None = None,
         by: Any = None,
         missing: str = "error",
-        paired: bool = False,
+        paired: bool | None = None,
         degrees_of_freedom: str = "quadrature",
     ) -> Bunch:
         """Convert a long table of predictions to arguments of `joint_report`.
@@ -196,9 +198,10 @@ class Runs:
             Treatment of missing reads. "error" raises an error, and "drop-cases" leaves
             out cases with missing reads. A read is missing if a run of a model has no
             row for a case, or if a prediction is None or NaN.
-        paired : bool, default=False
+        paired : bool, optional
             Whether all models share the runs, such as readers. Training seeds are not
-            shared.
+            shared. Required if all models have runs of the same names, other than
+            numbers; otherwise the default is False.
         degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
             Method that combines degrees of freedom; see :class:`Runs`.
 
@@ -213,8 +216,9 @@ class Runs:
         Raises
         ------
         ValueError, TypeError
-            If a read is missing or occurs twice, a model has fewer than two runs, or
-            the truth or another value is not constant in the rows of a case.
+            If a read is missing or occurs twice, a model has fewer than two runs, the
+            truth or another value is not constant in the rows of a case, or `paired` is
+            required.
 
         Examples
         --------
@@ -246,12 +250,21 @@ class Runs:
         case_columns["by"] = by
         read_columns = {"y_pred": y_pred, "y_score": y_score}
         columns, reads = _read_long(
-            data, keys, case_columns, read_columns, missing, paired
+            data, keys, case_columns, read_columns, missing, paired or False
         )
         for parameter, by_model in reads.items():
+            names = _shared_names(by_model)
+            if paired is None and names:
+                raise ValueError(
+                    "paired must be given, since all models have the runs "
+                    f"{join_names(first_names([*map(repr, names)], _MAX_SHOWN))}: True "
+                    "for the same readers, False for unrelated seeds"
+                )
             runs = {
                 name: cls(
-                    runs_of_model, paired=paired, degrees_of_freedom=degrees_of_freedom
+                    runs_of_model,
+                    paired=paired or False,
+                    degrees_of_freedom=degrees_of_freedom,
                 )
                 for name, runs_of_model in by_model.items()
             }
@@ -317,12 +330,12 @@ class RunsOfModels:
     @property
     def pairing(self) -> str:
         """Description of the relation of runs of different models, for the header."""
-        names: dict[str, set[str]] = {}
+        names: dict[str, list[str]] = {}
         for model, run in self.models.values():
-            if run is not None and not run.isdigit():  # numbers are seeds
-                names.setdefault(model, set()).add(run)
-        are_same = len(names) > 1 and len({*map(frozenset, names.values())}) == 1
-        unpaired = "unpaired runs with the same names" if are_same else "runs"
+            if run is not None:
+                names.setdefault(model, []).append(run)
+        shared = _shared_names(names)
+        unpaired = "unpaired runs with the same names" if shared else "runs"
         return "paired runs" if self.paired else unpaired
 
     @property
@@ -331,6 +344,17 @@ class RunsOfModels:
         models_of_runs = [model for model, s in self.models.values() if s is not None]
         sizes = [models_of_runs.count(model) for model in set(models_of_runs)]
         return min(sizes), max(sizes)
+
+
+def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the names of runs that all models share, except numbers, which are seeds.
+
+    `runs` contains the names of the runs of each model.
+    """
+    named = [[run for run in each if not run.isdigit()] for each in runs.values()]
+    named = [names for names in named if names]
+    is_shared = len(named) > 1 and len({*map(frozenset, named)}) == 1
+    return named[0] if is_shared else []
 
 
 def run_name(model: str, run: Any) -> str:

@@ -31,6 +31,7 @@ from skci.inference.designs.calibration import (
 from skci.inference.designs.design import Component
 
 _MAX_SHOWN = 5  # names in a message
+_ROUNDING = 0.03  # largest error of a sum of rounded proportions
 
 
 class Calibrated:
@@ -63,8 +64,9 @@ class Calibrated:
     Raises
     ------
     ValueError
-        If the test set lacks a level of the target, a mean is outside the range of the
-        test set, or no positive weights satisfy all margins and means.
+        If the test set lacks a level of the target, the sum of proportions is not 1
+        except for rounding, a mean is outside the range of the test set, or no positive
+        weights satisfy all margins and means.
 
     Warns
     -----
@@ -211,6 +213,12 @@ class Calibrated:
                 raise ValueError(
                     f"margins[{name!r}] must have all levels of X, got none for "
                     f"{join_names(sorted(map(repr, unknown)))}"
+                )
+            are_shares = all(0 < share < 1 for share in shares.values())
+            if are_shares and abs(total - 1) > _ROUNDING:
+                raise ValueError(
+                    f"margins[{name!r}] must be counts, or proportions with the sum 1, "
+                    f"got proportions with the sum {total:.3g}"
                 )
             columns |= {f"{name} = {level!r}": values == level for level in shares}
             means += [share / total for share in shares.values()]

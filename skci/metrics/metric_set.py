@@ -544,7 +544,7 @@ class MetricsByTruth(MetricSet):
         data: Any = None,
         **labels: Any,
     ) -> Any:
-        """Read the rows separately for each array of true values."""
+        """Read the data once for each different `y_true`."""
         if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
                 "design=Prevalence needs a single y_true, got y_true by metric"

@@ -103,6 +103,9 @@ _REASONS = {
         qwk quadratic_weighted_kappa weighted_kappa""",
     "is ambiguous; use 'roc_auc' for labels or 'concordance' for times": """
         c_statistic c_stat""",
+    "is named by its specificity, which is 1 minus the false positive rate; use a name "
+    "such as 'sensitivity@specificity=0.9'": """
+        recall@false_positive_rate recall@spec sens@spec sens@specificity""",
     "is a test, whose result depends on the number of bins and of rows; use "
     "'calibration_intercept' and 'calibration_slope', or calibration_report": """
         hosmer_lemeshow""",
@@ -358,7 +361,8 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, usual: str) -> str:
     """Return the error message for an unknown name, with the most similar name."""
-    if reason := refusal(metric):
+    at = _AT.fullmatch(usual)
+    if reason := refusal(metric) or refusal(at[1] if at else usual):
         return reason
     names = re.split(r"[,;\s]+", metric.strip())
     if len(names) > 1 and all(map(_named, names)):

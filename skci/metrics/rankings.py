@@ -311,7 +311,7 @@ class RankingToK(_OrderCI):
         Defaults to all documents.
     """
 
-    k: int | None = option(default=None, check=check_integer)
+    k: int | None = option(default=None, kw_only=False, check=check_integer)
 
 
 class _GainCI(RankingToK):
@@ -504,7 +504,7 @@ class _AtKCI(_HitsCI):
         Number of documents at the top of the ranking that count.
     """
 
-    k: int = option(default=10, check=check_integer)
+    k: int = option(default=10, kw_only=False, check=check_integer)
 
     def _n_hits(self, hits: Rankings) -> Array:
         """Return the number of relevant documents among the first k of each query."""

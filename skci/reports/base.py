@@ -259,7 +259,7 @@ class Report(TabularReport[MetricEstimate]):
         if headline:
             others = {k: x._replace(is_leading=False) for k, x in others.items()}
         parts = {**first, **others, **first}
-        html = page(self._joint, title or headline, self._question, parts, call)
+        html = page(self._joint, title, headline or self._question, parts, call)
         if path is None:
             return html
         with replacing(path) as part:

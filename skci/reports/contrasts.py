@@ -95,9 +95,9 @@ class ReportWithContrasts(Report):
             ``{"A - B": {"A": 1, "B": -1}}``. Coefficients by model apply to each metric
             and subgroup that has all of these models. Coefficients by the label of an
             estimate, such as ``{("A", "f1"): 1, ("B", "recall"): -1}``, define a single
-            combination. An array has one row per combination and one column per
-            estimate, in the order of ``list(report)``. A data frame must have these
-            labels as columns.
+            combination; they may omit the only metric. An array has one row per
+            combination and one column per estimate, in the order of ``list(report)``. A
+            data frame must have these labels as columns.
         labels : sequence of C str, optional
             Distinct names of the contrasts, if `matrix` is an array.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
@@ -197,7 +197,15 @@ class ReportWithContrasts(Report):
         return keys, np.array(rows)
 
     def _position(self, label: Any) -> int:
-        """Return the position of the estimate with this label."""
+        """Return the position of the estimate with this label.
+
+        The label may omit the metric if there is only one.
+        """
+        names = label if isinstance(label, tuple) else (label,)
+        columns, metrics = [*self._labels], {*self._labels.get("metric", ())}
+        if len(metrics) == 1 and len(names) == len(columns) - 1:
+            place = columns.index("metric")
+            label = (*names[:place], *metrics, *names[place:])
         return super().__getitem__(label)._position
 
     @property
@@ -344,8 +352,8 @@ class ContrastReport(ReportWithContrasts):
         half_width : float or mapping of str to float, optional
             See :meth:`JointReport.sample_size`.
         power : float, optional
-            Minimum probability, between 0 and 1, that each interval excludes 0 (or 1
-            for ratios). Must not be passed together with `half_width`.
+            Approximate probability, between 0 and 1, that each interval excludes 0 (or
+            1 for ratios). Must not be passed together with `half_width`.
         difference : float or mapping of str to float, optional
             Assumed true difference, contrast or ratio, such as 1.05, for all metrics or
             by metric. Metrics that are missing from a mapping are not planned for.

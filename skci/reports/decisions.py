@@ -127,7 +127,7 @@ class RequirementReport(TabularReport[Verdict]):
     """
 
     _headline: ClassVar[Any] = None
-    """Title of an HTML page that starts with the verdicts, or None."""
+    """Question of an HTML page that starts with the verdicts, or None."""
 
     names: Mapping[str, Sequence[str]]
     subjects: Sequence[str]
@@ -174,17 +174,39 @@ class RequirementReport(TabularReport[Verdict]):
         """Sentences on requirements not shown, such as "new f1 >= 0.8 is open: ..."."""
         return self._sentences("open", "refuted")
 
+    def findings(self) -> Findings:
+        """Sentences on all requirements, such as "new f1 >= 0.8 is open: ...".
+
+        Returns
+        -------
+        list of str
+            One sentence per requirement.
+
+        See Also
+        --------
+        unmet : Sentences on requirements that are not shown.
+        """
+        return Findings(self._sentences(*_VERDICTS), self.simultaneous)
+
     def _sentences(self, *verdicts: str) -> Findings:
         """Write a sentence on each requirement that has one of these verdicts."""
-        sentences = []
-        for required, verdict, estimate in zip(
-            self._required, self.verdicts, self.estimates, strict=True
-        ):
-            if verdict in verdicts:
-                key = estimate._parameter.key
-                name = f"{key.name} {key.panel}".strip()
-                sentences.append(f"{name} {required} is {verdict}: {estimate!r}")
-        return Findings(sentences)
+        rows = zip(self._claims, self.verdicts, self.estimates, strict=True)
+        return Findings(
+            f"{claim} is {verdict}: {estimate!r}"
+            for claim, verdict, estimate in rows
+            if verdict in verdicts
+        )
+
+    def _problems(self, *verdicts: str) -> list[str]:
+        """Write a line for the shell on each requirement with one of these verdicts."""
+        return [f"failed: {sentence}" for sentence in self._sentences(*verdicts)]
+
+    @property
+    def _claims(self) -> list[str]:
+        """Each requirement, such as "new f1 >= 0.8"."""
+        keys = [estimate._parameter.key for estimate in self.estimates]
+        names = [f"{key.name} {key.panel}".strip() for key in keys]
+        return [*map(" ".join, zip(names, self._required, strict=True))]
 
     @property
     def _required(self) -> list[str]:
@@ -539,6 +561,16 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         )
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
+    def findings(self) -> Findings:
+        """Sentence on the models that may be the best and on the worse models.
+
+        Returns
+        -------
+        list of str
+            One sentence.
+        """
+        return Findings([self._finding(self.metric)])
+
     def _finding(self, panel: str) -> str:
         """Write a sentence on the models that may be best and on the worse models."""
         best = self.estimates == self.estimates[0]
@@ -624,7 +656,14 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     _other_attributes: ClassVar = {
         f"that of a metric, as best()[metric].{name}": name
-        for name in ("estimate", "models", "to_dict", "to_frame", "to_latex")
+        for name in (
+            "estimate",
+            "findings",
+            "models",
+            "to_dict",
+            "to_frame",
+            "to_latex",
+        )
     }
 
     def __missing__(self, metric: Any) -> BestReport:

@@ -899,7 +899,7 @@ class JointReport(ReportWithContrasts):
             Requirements on models, as in :meth:`requirements`, as an alternative to
             `half_width`. The estimates of the pilot must meet these requirements.
         power : float, optional
-            With `requirement`, the minimum probability, between 0 and 1, that each
+            With `requirement`, the approximate probability, between 0 and 1, that each
             interval shows the requirements on its estimate. The estimates of the pilot
             are treated as the true values.
 

@@ -577,7 +577,7 @@ class GradesReport(JointReport):
             independent items of equal weight. They cannot be combined with `half_width`
             or `samples_per_item`.
         power : float, optional
-            Minimum probability that each interval shows the requirements on its
+            Approximate probability that each interval shows the requirements on its
             estimate.
 
         Returns

@@ -23,6 +23,11 @@ from skci.reports.kinds import GradesReport
 from skci.reports.page import Part
 from skci.reports.rendering import Column
 
+_STOPPED_EARLY = (
+    "An evaluation that stops early tends to overstate the distance of the estimate "
+    "from the limit; the interval allows for the looks."
+)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SequentialReport(RequirementReport):
@@ -88,9 +93,7 @@ class SequentialReport(RequirementReport):
         If items end before the last planned look, the sentence names the next look:
         "150 items: last look at 100, open; next look at 200".
         """
-        units = "groups" if self.report.n_groups is not None else "rows"
-        if isinstance(self.report, GradesReport) and units == "rows":
-            units = "items"
+        units = self._units
         n, n_open = len(self.verdicts), sum(x == "open" for x in self.verdicts)
         state = {0: "decided", n: "open"}.get(n_open, f"{n_open} of {n} open")
         if self.next_look is None:
@@ -117,7 +120,7 @@ class SequentialReport(RequirementReport):
             File to write; an error leaves an existing file unchanged. By default the
             page is returned.
         title : str, optional
-            Title of the page; defaults to the verdict and the conclusion.
+            Title of the page; defaults to a question about the requirements.
         call : str, optional
             Command or lines of code with which the report was made. The page shows this
             text unchanged.
@@ -133,20 +136,35 @@ class SequentialReport(RequirementReport):
         return self.report.to_html(path, title=title, call=call, sections=sections)
 
     @property
-    def _headline(self) -> str:
-        first, *further = self._statements
-        if further:
-            first = f"Requirements are {self.verdict}"
-        return f"{first}; {self.conclusion}"
+    def _units(self) -> str:
+        """Name of the counted units: "groups", "items" or "rows"."""
+        if self.report.n_groups is not None:
+            return "groups"
+        return "items" if isinstance(self.report, GradesReport) else "rows"
 
     @property
-    def _statements(self) -> list[str]:
-        """Sentence on each verdict."""
-        rows = zip(self.requirements, self.verdicts, self.estimates, strict=True)
-        return [_statement(*required, verdict, x) for required, verdict, x in rows]
+    def _headline(self) -> str:
+        if len(self.verdicts) > 1:
+            return f"Are all {len(self.verdicts)} requirements met?"
+        subject, claim, _ = _wording(*self.requirements[0], self.estimates[0])
+        article = "the " * (subject == str(self.estimates[0]._parameter.key))
+        return f"Is {article}{subject} {claim}?"
+
+    def _problems(self, *verdicts: str) -> list[str]:
+        if self.next_look is None or "open" not in verdicts:
+            return super()._problems(*verdicts)
+        ending = f"next look at {self.next_look:,} {self._units}"
+        rows = zip(self._claims, self.verdicts, self.estimates, strict=True)
+        pending = [f"open: {name}: {x}; {ending}" for name, v, x in rows if v == "open"]
+        return [*super()._problems("refuted"), *pending]
 
     def _part(self) -> Part:
-        return Part(self, self._statements)
+        rows = zip(self.requirements, self.verdicts, self.estimates, strict=True)
+        findings = [_statement(*required, verdict, x) for required, verdict, x in rows]
+        findings.append(f"{self.conclusion[0].upper()}{self.conclusion[1:]}.")
+        if self.is_decided and self.n_used < self.n_planned:
+            findings.append(_STOPPED_EARLY)
+        return Part(self, findings)
 
     def _title(self) -> str:
         looks = self.report._joint.horizon
@@ -167,7 +185,7 @@ class SequentialReport(RequirementReport):
 
     @property
     def _rows_by_key(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Labels of each requirement, with its estimate, verdict and look."""
+        """Return labels, estimate, verdict and number of rows for each requirement."""
         keys = zip(*self.names.values(), self.requirements, strict=True)
         rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
         return [*zip(keys, rows, strict=True)]
@@ -177,6 +195,14 @@ def _statement(
     sign: str, value: float, verdict: Verdict, estimate: MetricEstimate
 ) -> str:
     """Write a sentence such as "new is shown to be not worse than old"."""
+    subject, claim, negation = _wording(sign, value, estimate)
+    if verdict == "open":
+        return f"It is open whether {subject} is {claim}: {estimate}"
+    return f"{subject} is shown to be {claim if verdict else negation}: {estimate}"
+
+
+def _wording(sign: str, value: float, estimate: MetricEstimate) -> tuple[str, str, str]:
+    """Return the subject of a requirement, its claim and the negation of the claim."""
     key, trait = estimate._parameter.key, estimate._parameter.trait
     subject, loss = str(key), -trait.sign * value
     claim, negation = f"at least {value:g}", f"below {value:g}"
@@ -188,9 +214,7 @@ def _statement(
         negation = f"worse than {other}" + f" by more than {loss:g}" * (loss > 0)
         negation += f" on {key.panel}" * (key.panel != MEAN)
         claim = f"not {negation}"
-    if verdict == "open":
-        return f"It is open whether {subject} is {claim}: {estimate}"
-    return f"{subject} is shown to be {claim if verdict else negation}: {estimate}"
+    return subject, claim, negation
 
 
 def n_units(report: JointReport) -> int:

@@ -299,7 +299,7 @@ class Resampling:
                 yield evaluated, fitted, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
-        """Report the metrics of all estimators, with the variance of the scheme."""
+        """Report the metrics of all estimators, with variances from the `scheme`."""
         if scheme.needs_means:
             self._check_means(scheme)
         parameters: list[TableParameter] = []

@@ -408,8 +408,8 @@ def tail_shape(
 
     The function `shape` measures the tail of one component. The totals have two
     columns, as in `moments`. If a component has blocks, the block with the largest
-    total is used. Components that are known or subtracted, or have given degrees of
-    freedom, are skipped. The result is NaN if no component remains.
+    total is used. Components without an estimated variance of their own are skipped.
+    The result is NaN if no component remains.
     """
     shapes = []
     for component in components:
