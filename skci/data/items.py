@@ -353,8 +353,8 @@ class GradedSamples:
                 f"{lacking}. Set missing_grades='drop' (in a shell --missing-grades "
                 f"drop) to compare all models on the {everywhere.sum()} of {n} items "
                 "graded for all models; 'pairwise' to compare two models on the items "
-                "graded for both; or a number, such as 0, to replace missing grades. Or "
-                "pass the grades of a judge for all items, as in proxy=judge"
+                "graded for both; or a number, such as 0, to replace missing grades. "
+                "Or pass the grades of a judge for all items, as in proxy=judge"
             )
         if missing_grades == "error":
             n_samples = np.bincount(self.column)

@@ -609,7 +609,8 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
             f"{parameter} by metric must have an entry for each metric, {[*metrics]}, "
-            f"or an entry {_OTHERS!r} for all other metrics, got {[*entries]}{hint}"
+            f"or an entry {_OTHERS!r} for all other metrics, and no entry with another "
+            f"name, got {[*entries]}{hint}"
         )
     return keys
 
