@@ -46,11 +46,12 @@ class Progress:
     Parameters
     ----------
     noun : str
-        Plural noun for the parts, such as "fits".
+        Plural noun for the parts of the computation, such as "fits".
     total : int
         Number of parts of the computation, or an upper bound on this number.
     verbose : int, optional
-        Value that the user passed as `verbose`. The line is shown only if it is None.
+        Value that the user passed as `verbose`. The progress is shown only if this
+        value is None.
     """
 
     def __init__(self, noun: str, total: int, verbose: int | None = None) -> None:

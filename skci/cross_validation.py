@@ -132,7 +132,7 @@ def cross_validate_report(
         0 and 1 also support "logit". For the target "fold-models", the default is the
         same as for :func:`joint_report`.
     n_jobs : int, optional
-        Number of fits in parallel, as in joblib.
+        Number of fits to run in parallel, as in joblib.
     verbose : int, optional
         0 prints nothing; 1 prints the number of fits and a line after each fit. By
         default, fits that take more than 3 seconds show their progress on a terminal or
@@ -411,9 +411,9 @@ def search_report(
     cv : int or splitter, optional
         Number of folds, or a splitter of :mod:`sklearn.model_selection`. If the search
         has a splitter, `resampling` defaults to "corrected-t", and the header of the
-        report says so. With "corrected-t", `cv` defaults to the splitter or the number
-        of folds of the search. Otherwise, `cv` has the default of
-        :func:`cross_validate_report`.
+        report states this. With "corrected-t", `cv` defaults to the splitter or the
+        number of folds of the search. With other values of `resampling`, the default of
+        `cv` is the same as in :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of the report. By default, the ``scoring`` of the search is used or,
         without ``scoring``, the default score of its estimator: "accuracy" or "r2".

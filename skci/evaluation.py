@@ -176,7 +176,7 @@ def joint_report(
         within each subgroup; :meth:`.JointReport.gaps` compares subgroups.
     missing : {"error", "group"}, default="error"
         How to treat rows whose subgroup is None, NaN, NaT or NA: "error" raises an
-        error, and "group" reports these rows as the subgroup "missing" of the column.
+        error, and "group" reports these rows as a subgroup "missing".
     folds : array-like of shape (n_samples,), optional
         Fold in which each row was predicted, for predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see

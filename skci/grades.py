@@ -139,8 +139,8 @@ def grades_report(
         Task to which each item belongs, for a suite of tasks. `average` defines means
         over the suite.
     average : {"macro", "micro"}, default="macro"
-        With `tasks`, "macro" averages the means of the tasks and "micro" averages all
-        items.
+        Only with `tasks`: "macro" averages the means of the tasks, and "micro" averages
+        all items.
     task_effects : {"fixed", "random"}, default="fixed"
         "fixed" if a repetition of the suite would use the same tasks with new items;
         "random" if the tasks themselves are a sample. "random" requires many tasks, as

@@ -62,9 +62,9 @@ def sequential_report(
         :meth:`.JointReport.requirements`.
     horizon : range or list of int, or (int, int)
         Planned numbers of items at which to look, such as ``range(200, 2001, 200)``. A
-        look takes place after the batch that reaches the planned number. A pair of the
-        first and the last number allows a look after every batch between these numbers;
-        intervals are then wider. With `groups`, the numbers refer to groups.
+        look takes place after the batch that reaches the planned number. A pair (first,
+        last) allows a look after every batch between these two numbers; intervals are
+        then wider. With `groups`, the numbers refer to groups.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of predictions, as in :class:`JointAccumulator`. Without `metrics`,
         batches contain grades.

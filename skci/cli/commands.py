@@ -46,8 +46,8 @@ def report(
         evaluated; reading stops as soon as all conditions are shown or refuted. An
         incomplete last line, as in a file that is still being written, is skipped.
     final : bool
-        With --stop, evaluate the conditions also after the last row, for a file that is
-        complete.
+        With --stop, also evaluate the conditions after the last row. Use this option
+        only for a file that is complete.
     """
     if stop is not None:
         gate = sequential_rows(arguments, stop, final=final)

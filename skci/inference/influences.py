@@ -53,7 +53,7 @@ class Influences:
     values : sequence of K arrays
         Influence values of each parameter, one for each possible outcome (cell).
     indices : sequence of K int arrays of shape (U,), or slices
-        Cell index of each unit, for each parameter.
+        Index of the possible outcome (cell) that each unit has, for each parameter.
     rows : Rows
         Rows of the data that form the units.
     orders : sequence of {1, 2}, optional

@@ -84,7 +84,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     Parameters
     ----------
     values : ndarray of shape (P, K)
-        Estimates from all rows in each partition.
+        Estimates from all rows, for each partition.
     left_out : ndarray of shape (P, G, K)
         Estimates without the rows of one group, for each group.
 

@@ -336,8 +336,8 @@ class LogFile:
         n_held : int
             Number of samples that the file contains.
         n_stated : int or None
-            Number of samples that the log states. If it is not an integer, nothing is
-            checked.
+            Number of samples that the log states. If this number is not an integer,
+            nothing is checked.
         of : str, default=""
             Part of the log that the message names, as in ``" of task 'sums'"``.
 

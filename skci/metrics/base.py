@@ -142,7 +142,7 @@ class MetricCI(_WithOptions):
         report is used instead.
     method : str, optional
         Interval method; the valid names depend on the metric. Defaults to the method of
-        the report, or to "auto" outside a report.
+        the report or, outside a report, to "auto".
     negate : bool, default=False
         Whether to multiply the measure by -1, as scikit-learn's scorers of losses do.
         The name of the metric then starts with ``neg_``.

@@ -309,7 +309,8 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
         Function ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)`` that
         returns a number.
     reads : {"labels", "scores", "numbers", "items"}, default="labels"
-        Kind of the predictions that are passed to the function.
+        Kind of the predictions, such as labels or numbers, that are passed to the
+        function.
 
     Examples
     --------

@@ -46,8 +46,8 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
     Parameters
     ----------
     score : metric
-        Metric object of forecasts or numbers, such as ``CrpsCI()``. Its smallest value
-        must be 0, and lower must be better.
+        Metric object for forecasts or numbers, such as ``CrpsCI()``. The smallest value
+        of the metric must be 0, and lower values must be better.
     reference : str
         Name of the model with which all other models are compared.
 

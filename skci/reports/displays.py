@@ -597,10 +597,10 @@ class ConfidenceBandDisplay(Display):
         name : str, optional
             Label of the curve of an unnamed model.
         highlight : str or sequence of str, optional
-            Models with coloured curves, at most six. By default, all of up to seven
-            models are coloured. With more models, the default is a model named
-            "baseline" or "control", and the models whose mean over the curve may be the
-            best.
+            Models with coloured curves, at most six. By default, up to seven models are
+            all coloured. If there are more models, only some are coloured: a model
+            named "baseline" or "control", and the models whose mean over the curve may
+            be the best.
 
         Returns
         -------

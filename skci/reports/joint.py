@@ -236,8 +236,9 @@ class JointReport(ReportWithContrasts):
         to : {"rest", "overall", "next"}, optional
             Compare each subgroup with the rest of the rows ("rest"), or with all rows
             ("overall"), including rows of subgroups that were not selected. "next"
-            compares each subgroup with the next one in the order of the report, for
-            bands and other ordered categories. Must not be passed with `control`.
+            compares each subgroup with the following subgroup in the order of the
+            report, for bands and other ordered categories. Must not be passed with
+            `control`.
         metrics, scale, method, adjust, margin
             See :meth:`differences`.
 
