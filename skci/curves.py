@@ -335,10 +335,10 @@ def decision_curve_report(
         The standardized net benefit is the net benefit divided by the net benefit of
         perfect predictions.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        Threshold probabilities, above 0 and below 1: the same for all models, or a
-        mapping of models to thresholds. A row is treated if its probability is at least
-        the threshold. Choose a range that is reasonable for the decision. Defaults to
-        .05, .10, ..., .50.
+        Threshold probabilities, above 0 and below 1, for all models. A mapping of
+        models to thresholds sets different thresholds for each model. A row is treated
+        if its probability is at least the threshold. Choose a range that is reasonable
+        for the decision. Defaults to .05, .10, ..., .50.
     time : float, optional
         Time by which the event is predicted, above 0, for survival data. `y_true` then
         contains an event indicator (1, or 0 for censored rows) and a time for each row,

@@ -339,7 +339,8 @@ class LogFile:
             Number of samples that the log states. If this number is not an integer,
             nothing is checked.
         of : str, default=""
-            Part of the log that the message names, as in ``" of task 'sums'"``.
+            Text that identifies a part of the log in the message, as in
+            ``" of task 'sums'"``.
 
         Returns
         -------

@@ -319,8 +319,8 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     ----------
     components : iterable of Component
         Totals over the rows of each unit, for four quantities: :math:`w L`, w,
-        :math:`w^2 L^2` and :math:`w^2`, where L is the influence value and w the weight
-        of a row. The weights add up to 1.
+        :math:`w^2 L^2` and :math:`w^2`. Each row has an influence value L and a weight
+        w. The weights add up to 1.
     """
     parts = [part for part in components if not part.is_known]
     if len(parts) > 1:
