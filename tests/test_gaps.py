@@ -336,6 +336,28 @@ def test_ordered_subgroups_keep_their_order_and_are_compared_with_the_next(kind)
         several.gaps(to="next")
 
 
+@pytest.mark.parametrize(
+    ("levels", "is_noted"),
+    [
+        (["band 1", "band 10", "band 2"], True),
+        (["high", "low", "medium"], True),
+        (["B1", "B2", "B3"], False),
+        (["(0.25, 0.5]", "(0.5, 0.75]", "(0.75, 1.0]"], False),
+        ([1, 2, 10], False),
+    ],
+)
+def test_the_next_in_alphabetical_order_is_noted(levels, is_noted):
+    """Unless the order is by number, or by categories."""
+    parts = np.array(levels, dtype=object)[np.arange(N) % 3]
+    report = joint_report(Y, MODELS, metrics="accuracy", by={"part": parts})
+    note = f"in alphabetical order: {str(levels)[1:-1]}; pass an ordered categorical"
+    assert (note in str(report.gaps(to="next"))) == is_noted
+    assert "alphabetical" not in str(report.gaps())
+    ordered = pd.Categorical(parts, levels[::-1], ordered=True)
+    report = joint_report(Y, MODELS, metrics="accuracy", by={"part": ordered})
+    assert "alphabetical" not in str(report.gaps(to="next"))
+
+
 def test_gaps_of_combinations_of_columns():
     by = {"part": PART, "sex": np.where(np.arange(N) % 2, "f", "m")}
     report = joint_report(Y, MODELS["A"], metrics="accuracy", by=by)

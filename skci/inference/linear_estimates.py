@@ -12,8 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
+from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.critical.correlation import (
     Loadings,
+    blocks,
     correlation_from,
     covariance_factor,
     shrink_correlation,
@@ -24,8 +26,14 @@ from skci.inference.designs.totals import moments
 from skci.inference.estimates import Estimates
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AvailableData, Task
-from skci.inference.parameter import CANCELLED, Parameter, ParameterLabels
-from skci.inference.row_estimate import heavy_tail
+from skci.inference.parameter import (
+    CANCELLED,
+    Contrasts,
+    Parameter,
+    ParameterLabels,
+    TableParameter,
+)
+from skci.inference.row_estimate import ENOUGH_FOR_NORMAL, heavy_tail
 from skci.inference.rows import Rows
 
 NO_VARIANCE_OF_CONTRAST = 1e-12
@@ -35,6 +43,7 @@ MAX_TABLES = 1 << 10
 """Largest number of contrasts whose tables and correlation are computed."""
 
 _MAX_IN_MEMORY = 1 << 14  # largest number of contrasts whose covariance is computed
+_ERROR = 1e-6  # relative independent variance of estimates with equal influence values
 _MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is removed
 
 
@@ -99,7 +108,8 @@ class ManyContrasts(Estimates):
 
     Only the variances of the contrasts are computed, from the covariance of the
     compared estimates. The critical value uses factor loadings instead of a correlation
-    matrix.
+    matrix. Contrasts whose variance depends on few rows have tables nevertheless,
+    because symmetric intervals would be too narrow.
     """
 
     parameters: tuple[Parameter, ...]
@@ -173,6 +183,55 @@ class ManyContrasts(Estimates):
     def covariance(self) -> Array:  # type: ignore[override]
         return self._covariance_of_contrasts(self.base.covariance)
 
+    @property
+    def _depends_on_few_rows(self) -> Array:
+        """Mask of the K contrasts whose variance is zero or depends on few rows.
+
+        The interval method "delta" warns of these variances, which have fewer than
+        `ENOUGH_FOR_NORMAL` Satterthwaite degrees of freedom. If quantiles are those of
+        t distributions, the mask has variances of zero only.
+        """
+        few = self.variances == 0
+        if not np.isinf(self.base.degrees_of_freedom).all():
+            return few
+        influences = np.stack(
+            [e.influence[e.parameter.index] for e in self.base.by_parameter]
+        )
+        n = influences.shape[1]
+        largest = abs(self.slopes) @ np.abs(influences).max(axis=1)
+        # The sum of squares is at most half the degrees of freedom times the maximum.
+        bounds = ENOUGH_FOR_NORMAL * largest**2
+        candidates = np.flatnonzero(~few & (n**2 * self.variances < bounds))
+        for block in blocks(len(candidates), n):
+            positions = candidates[block]
+            squares = (self.slopes[positions] @ influences) ** 2
+            shares = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2
+            few[positions] |= shares - 1 / n > 2 / ENOUGH_FOR_NORMAL
+        return few
+
+    @cached_property
+    def _tables(self) -> tuple[Any, dict[int, int]]:
+        """`RowEstimates` of the contrasts with tables, and their index by position."""
+        positions = [
+            k
+            for k, parameter in enumerate(self.parameters)
+            if isinstance(parameter, TableParameter) and parameter.components
+        ]
+        tables = self.base.with_parameters([self.parameters[k] for k in positions])
+        return tables, {k: i for i, k in enumerate(positions)}
+
+    def is_usable(self, k: int, blurred_variance: float) -> bool:
+        tables, index = self._tables
+        if k in index:
+            return bool(tables.is_usable(index[k], blurred_variance))
+        return super().is_usable(k, blurred_variance)
+
+    def task(self, k: int, standard_error: float) -> Task:
+        tables, index = self._tables
+        if k in index:
+            return tables.task(index[k], standard_error)
+        return super().task(k, standard_error)
+
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
         """Compute the covariance of the contrasts from the covariance of estimates.
 
@@ -201,7 +260,8 @@ class ManyContrasts(Estimates):
         """Return factor loadings of the contrasts, or None for few contrasts.
 
         If degrees of freedom are few, correlations of the estimates are shrunk towards
-        zero.
+        zero. If some contrast has no variance, each estimate has a small independent
+        error, so that models that agree in all rows are treated as independent.
         """
         if len(self.parameters) <= MAX_TABLES:
             return None
@@ -209,11 +269,30 @@ class ManyContrasts(Estimates):
         df = self.base.degrees_of_freedom
         deviations = np.sqrt(total.diagonal())
         total = shrink_correlation(correlation_from(total), df)
+        if (self.variances == 0).any():
+            total += _ERROR * np.eye(len(total))
+            smallest = deviations[deviations > 0].min(initial=1.0)
+            deviations = np.maximum(deviations, _ERROR * smallest)
         total *= np.outer(deviations, deviations)
         return Loadings(covariance_factor(total), self.slopes)
 
     def select(self, positions: Sequence[int]) -> Self:
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
+
+    def contrast(
+        self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
+    ) -> ManyContrasts:
+        compared: Any = super().contrast(contrasts, ratio, method)
+        if self.df is not None:
+            return compared
+        estimates = self.base.with_parameters(self.parameters)
+        tables = ContrastTables(estimates, ratio, method)
+        parameters = [*compared.parameters]
+        for k in np.flatnonzero(compared._depends_on_few_rows).tolist():
+            parameter = tables.parameter(contrasts[k])
+            if not parameter.interval_method.blurs:
+                parameters[k] = parameter
+        return replace(compared, parameters=tuple(parameters))
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Combine the contrasts linearly, as contrasts of the compared estimates."""
@@ -245,9 +324,10 @@ class ManyContrasts(Estimates):
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Return the reasons why the interval of any estimate may be too narrow.
 
-        The reasons are reported for all contrasts.
+        The reasons are reported for all contrasts without tables.
         """
-        return self._reasons
+        tables, index = self._tables
+        return tables.small_sample_reasons(index[k]) if k in index else self._reasons
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

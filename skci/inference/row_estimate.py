@@ -35,12 +35,16 @@ from skci.measures.traits import IDENTITY, MeasureProperties
 NO_VARIANCE = 1e-10
 """Relative standard deviation that counts as zero."""
 
+ENOUGH_FOR_NORMAL = 19
+"""Degrees of freedom below which "delta" and "blurred" warn, with normal quantiles.
+
+A proportion with few successes x has about 2 x degrees of freedom."""
+
 _ROUNDING = 1e-12  # relative rounding error of degrees of freedom
 _STEP = 1e-2  # for second differences in the least favourable direction
 _MAX_HALL = 1 / 3  # largest coefficient of Hall's transformation of a mean
-# Degrees of freedom below which "delta" and "blurred" warn, with quantiles of t and
-# normal quantiles. A proportion with few successes x has about 2 x degrees of freedom.
-_ENOUGH_FOR_T, _ENOUGH_FOR_NORMAL = 12, 19
+# Degrees of freedom below which "delta" and "blurred" warn, with quantiles of t
+_ENOUGH_FOR_T = 12
 _ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences, except differences of areas
 _FEW = 10  # largest number of independent units for which other methods warn
 _MAX_SUBGROUPS = 6  # number of groups up to which they may be meant as subgroups
@@ -566,7 +570,7 @@ class RowEstimate:
             return 0
         if method.studentises:
             return _ENOUGH_FOR_DIFFERENCES
-        return _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
+        return ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
 
     @property
     def _is_moved_by_one_more(self) -> bool:

@@ -313,9 +313,9 @@ class RowEstimates(Estimates):
             for parameter in self.parameters
         ]
         limit = f"other methods need at most {MAX_TABLES:,} contrasts"
-        estimates = ManyContrasts.from_estimates(
-            self.with_parameters(parameters), limit
-        )
+        base = self.with_parameters(parameters)
+        estimates = ManyContrasts.from_estimates(base, limit)
+        estimates = replace(estimates, parameters=self.parameters)
         return estimates.contrast(contrasts, ratio, method)
 
     def _max_contrasts(self, contrasts: Contrasts) -> int:

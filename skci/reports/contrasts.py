@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -16,6 +18,7 @@ from skci._validation import (
     check_contrasts,
     check_mutually_exclusive,
     check_valid_name,
+    first_names,
     join_names,
 )
 from skci.inference.contrasts import reverse
@@ -41,6 +44,8 @@ _REFERENCES: dict[str | None, str] = {
     "overall": "overall",
     "next": "the next",
 }  # names of references in sentences
+_NUMBER = re.compile(r"\d+\.?\d*")
+_MAX_SHOWN = 4  # names in a header
 
 Separated = dict[str, list[tuple[str, str, str]]]
 """Findings on two models by panel title, such as ("A", "is worse than {}", "B")."""
@@ -641,9 +646,24 @@ class ContrastReport(ReportWithContrasts):
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
         return [], columns
 
+    @property
+    def _alphabetical_order(self) -> str:
+        """Note on the alphabetical order of subgroups, unless their numbers ascend."""
+        names = list(dict.fromkeys(itertools.chain(*self._pairs)))
+        numbers = [[*map(float, _NUMBER.findall(name))] for name in names]
+        is_ascending = all(numbers) and numbers == sorted(numbers)
+        if names != sorted(names) or is_ascending:
+            return ""
+        shown = ", ".join(first_names([*map(repr, names)], _MAX_SHOWN))
+        return (
+            f", subgroups are compared in alphabetical order: {shown}; pass an ordered "
+            "categorical for another order"
+        )
+
     def _title(self) -> str:
-        title, margins = super()._title(), self._margin
-        if len({*margins.values()}) == 1:
-            return f"{title}, margin {next(iter(margins.values())):g}"
-        texts = [f"{value:g} of {metric}" for metric, value in margins.items()]
-        return f"{title}, margins {join_names(texts)}" if margins else title
+        margins = [f"{value:g} of {metric}" for metric, value in self._margin.items()]
+        margin = f", margins {join_names(margins)}" if margins else ""
+        if len({*self._margin.values()}) == 1:
+            margin = f", margin {next(iter(self._margin.values())):g}"
+        order = self._alphabetical_order if self._reference == "next" else ""
+        return super()._title() + margin + order
