@@ -74,9 +74,9 @@ def joint_intervals(
         that an estimate does not use. Over the remaining rows, the mean influence
         value, weighted by `sample_weight`, must be zero.
     df : float, optional
-        Degrees of freedom of V, at least 1. Required for small samples if V was
-        estimated in a linear model, as the residual variance times a known matrix. By
-        default V is treated as known, as in large samples.
+        Degrees of freedom of V, at least 1. Pass `df` if V was estimated in a linear
+        model, as the residual variance times a known matrix. By default V is treated as
+        known, as in large samples.
     names : sequence of K str or (str, str), optional
         Names of the parameters. Each name is a model, or a pair of a model and a
         metric. Without a metric, the metric is called "estimate". The default names are
