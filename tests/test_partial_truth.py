@@ -1036,7 +1036,7 @@ def test_a_label_that_stands_for_missing_ones_is_an_error(rows, kind):
     truth = np.where(labelled, y.astype(kind), "" if kind is str else -1)
     columns = {name: each.astype(kind) for name, each in models.items()}
     with pytest.raises(
-        ValueError, match=r"y_true must be None, .* got (''|-1) in 1850"
+        ValueError, match=r"y_true must be None, .* got 1850 rows with (''|-1)"
     ):
         rows.report(y_true=truth, y_pred=columns, proxy=judge.astype(kind))
 
