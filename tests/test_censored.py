@@ -271,7 +271,7 @@ def test_what_is_not_followed_up_is_undefined():
             lambda: joint_report(
                 Y, y_score=MODELS, metrics=["concordance", "net_benefit@0.2"]
             ),
-            r"got net_benefit@0.2 and .* option time .* NetBenefitCI\(0.2, time=365\)",
+            r"got also net_benefit.* option time .* NetBenefitCI\(0.2, time=365\)",
         ),
         (
             lambda: skci.NetBenefitCI(0.2)(Y, MODELS["A"]),
