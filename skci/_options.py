@@ -76,8 +76,8 @@ _REMEDIES = {
     ("confidence_level", "ci"): "pass it as confidence_level=0.95",
     ("ax", "figsize"): "pass it as ax=plt.subplots(figsize={})[1]",
     ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
-    ("half_width", "expected"): "a pilot plans with its own estimates; plan without a "
-    "pilot by skci.sample_size(metric, ..., expected=...)",
+    ("half_width", "expected"): "a pilot plans with the estimates of the report; "
+    "without a pilot use skci.sample_size(metric, ..., expected=...)",
     ("thresholds", "by"): "choose a threshold, and pass labels at this threshold to "
     "joint_report(..., by=...)",
     ("y_pred", "name"): "pass it as y_pred={{{}: ...}}",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
+from skci._arrays import cached_property
 from skci._options import short_repr
 from skci._validation import (
     as_name,
@@ -814,22 +815,36 @@ class JointReport(ReportWithContrasts):
                 compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         repeats = parts or "Differences" in without  # the findings
-        return {"Estimates": Part(self, findings) if repeats else self._part(), **parts}
+        first = Part(self, findings) if repeats else self._part()
+        return {"Estimates": first._replace(may_be_best=self._may_be_best()), **parts}
+
+    def _may_be_best(self) -> list[str]:
+        """Write "yes" or "no" for each estimate, or nothing if it is not ranked."""
+        marks = [""] * len(self)
+        for positions, report in self._best_reports:
+            flags = report.may_be_best.tolist()
+            for k, flag in zip(best_first(self._joint, positions), flags, strict=True):
+                marks[k] = "yes" if flag else "no"
+        return marks
+
+    @cached_property
+    def _best_reports(self) -> list[tuple[list[int], BestReport]]:
+        """Positions of the models of each metric, and the report on the best."""
+        number = len(self._ranked) if self._joint.simultaneous else 1
+        return [(k, self._best(k, number)) for k in self._ranked]
 
     def _findings_on_best(self) -> Findings:
         """Write sentences on the models that may be the best on each metric."""
-        blocks, simultaneous = self._ranked, self._joint.simultaneous
-        number = len(blocks) if simultaneous else 1
         sentences = [
-            self._best(positions, number)._finding(self._keys[positions[0]].panel)
-            for positions in blocks
+            report._finding(self._keys[positions[0]].panel)
+            for positions, report in self._best_reports
         ]
-        ranked = {self._keys[k[0]].metric for k in blocks}
+        ranked = {self._keys[k[0]].metric for k in self._ranked}
         unranked = [metric for metric in self.metrics if metric not in ranked]
         if ranked and unranked and not self._subgroup_columns:
             named = join_names(unranked)
             sentences.append(f"Not ranked, as neither direction is better: {named}.")
-        return Findings(sentences, simultaneous)
+        return Findings(sentences, self._joint.simultaneous)
 
     def _part(self) -> Part:
         return Part(self, self.findings())

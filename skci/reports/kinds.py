@@ -185,7 +185,7 @@ class _OverRuns(ReportWithContrasts):
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        """Variances due to rows, due to runs and due to both, by estimate.
+        """Variances due to rows, variances due to runs, and their interaction.
 
         ``rows`` and ``runs`` each include the variance of the interaction, ``both``.
         The variance of an estimate is ``rows + runs - both``, but at least the larger

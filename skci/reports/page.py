@@ -45,6 +45,8 @@ class Part(NamedTuple):
     findings: Sequence[str] = ()
     is_leading: bool = True
     """Whether the box at the top of the page shows the findings, if there are few."""
+    may_be_best: Sequence[str] = ()
+    """Cells of a further column of the table, "yes" for models that may be the best."""
 
 
 def page(
@@ -213,7 +215,7 @@ def _part(heading: str, part: Part, number: int) -> str:
         body += _list(part.findings)
     if n_rows > _MAX_FOLDED:
         return body + _paragraphs([f"The table of {n_rows:,} rows is omitted."])
-    table = part.report._html()
+    table = part.report._html(part.may_be_best)
     if n_rows > _MAX_ROWS:
         table = _folded(f"Table of all {n_rows:,} {heading.lower()}", table)
     return f"{body}\n{table}"

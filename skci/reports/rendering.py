@@ -513,9 +513,13 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         """
         return None
 
-    def _html(self) -> str:
-        """Return the HTML of the table."""
-        return self._grid().to_html(self._best_first)
+    def _html(self, may_be_best: Sequence[str] = ()) -> str:
+        """Return the HTML of the table, on pages with a column for the best."""
+        grid = self._grid()
+        if any(may_be_best):
+            columns = {**grid.columns, "may be best": may_be_best}
+            grid = replace(grid, columns=columns)
+        return grid.to_html(self._best_first)
 
     def _repr_html_(self) -> str:
         return notebook_html(self)

@@ -408,7 +408,7 @@ def tail_shape(
 
     The function `shape` measures the tail of one component. The totals have two
     columns, as in `moments`. If a component has blocks, the block with the largest
-    total is used. Components without an estimated variance of their own are skipped.
+    total is used. Components that add no estimated variance are skipped.
     The result is NaN if no component remains.
     """
     shapes = []
