@@ -232,11 +232,11 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     if direction is not None:
         order = named(np.argsort(-direction, kind="stable"))
         raise ValueError(
-            f"outcome must have wins of weaker models, got only wins in the order "
-            f"{order}, and ties between neighbours in this order, so that strengths "
-            "are not finite. Count ties as half a win for each model: replace each tie "
-            "by 'first' and 'second', both with sample_weight 0.5 (in a shell a column "
-            "of 0.5 as --weights) and in the same group"
+            "outcome must have wins of weaker models over stronger models, got only "
+            f"wins in the order {order}, and ties between neighbours. Strengths are "
+            "then not finite. Count ties as half a win for each model: replace each "
+            "tie by 'first' and 'second', both with sample_weight 0.5 (in a shell a "
+            "column of 0.5 as --weights) and in the same group"
         )
 
 

@@ -175,7 +175,7 @@ class Reader:
         options: RowOptions | None = None,
         truth: str = "y_true",
     ) -> Reader:
-        """Read the truth and the row options."""
+        """Read `y_true` and the options of the rows, such as `sample_weight`."""
         options = RowOptions() if options is None else options
         alignment = Alignment()
         if type(y_true) is not np.ndarray:

@@ -88,7 +88,8 @@ class Terms:
     def combine(self, covariance: Array) -> Array:
         """Compute the covariance of the K parameters from the covariance of terms.
 
-        A term is the influence function of a component that contrasts share.
+        Contrasts that have a component in common share a term, which is the influence
+        function of this component.
         """
         half = (self._slopes @ covariance).T
         product: Array = self._slopes @ np.ascontiguousarray(half)

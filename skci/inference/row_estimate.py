@@ -553,7 +553,7 @@ class RowEstimate:
 
     @property
     def _has_limits(self) -> bool:
-        """Whether the interval is computed from a variance, not the whole range."""
+        """Whether a variance exists, so that the interval is not the whole range."""
         return self.parameter.interval_method.adds_variance or self.has_variance
 
     @property

@@ -349,7 +349,7 @@ class Linearised(Functional):
     @property
     @abstractmethod
     def value(self) -> float:
-        """Value at the observed weights."""
+        """Value of the functional at the observed weights of the rows."""
 
     @property
     @abstractmethod

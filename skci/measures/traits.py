@@ -126,10 +126,10 @@ class MeasureProperties:
         Outcomes that count as successes and as trials, if the measure is a proportion
         of counts: ``("tp", "tp fp")`` for the precision.
     automatic : tuple of str
-        Candidates for "auto", which selects the first supported interval method, else
-        "delta".
+        Interval methods from which "auto" selects the first that is supported. If no
+        method is supported, "auto" selects "delta".
     automatic_of_contrasts : tuple of str
-        Candidates for "auto" in differences and ratios. Defaults to `automatic`.
+        The same for differences and ratios. Defaults to `automatic`.
     is_scaled_area : bool
         Whether the measure is a linear function of an area or a proportion. The
         measure, rescaled to its range, then has a logit.

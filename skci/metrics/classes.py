@@ -63,7 +63,7 @@ class ConfusionIndicators:
 
     @classmethod
     def of_targets(cls, truth: Array, answer: Array) -> ConfusionIndicators:
-        """Return the indicators for rows with several targets.
+        """Return indicators of correct and wrong predictions for several targets.
 
         `truth` and `answer` are bool arrays of shape (m, targets).
         """

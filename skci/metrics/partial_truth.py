@@ -332,7 +332,7 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Return a text with the range of labelled shares over groups, if significant.
+    """Describe the shares of labelled rows in groups, if groups differ significantly.
 
     The text is empty if the groups do not differ significantly in a chi-squared test.
     Groups with few expected rows are not tested.

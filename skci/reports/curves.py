@@ -331,9 +331,10 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds of points, each a model name and a threshold name.
+        """Return the thresholds of points of curves.
 
-        The result is an array or, if models have names, a dict by model.
+        A point is a pair of a model name and a threshold name. The result is an array
+        or, if models have names, a mapping of model names to arrays.
         """
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:

@@ -214,7 +214,7 @@ class TimeOrder:
         return self.cosines or int(np.ceil(0.4 * n ** (2 / 3)))
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
-        """Return the reason why an interval may be too narrow, such as a season.
+        """Return a reason why an interval may be too narrow, such as seasonal data.
 
         Parameters
         ----------

@@ -95,10 +95,10 @@ def _problems(
     bounds: Array,
     statistic: Statistic,
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
-    """Group samples into problems that are solved together.
+    """Group tables into batches whose limits are computed together.
 
-    Yields the indices of the samples in each problem, and the problem. Each mixture of
-    strata is a separate problem.
+    Yields the indices of the tables in each batch, and the batch. Each mixture of
+    strata is a separate batch.
     """
     by_functional: dict[object, tuple[list[int], list[Any]]] = {}
     for k, functional in enumerate(functionals):
