@@ -114,8 +114,8 @@ def test_queries_that_a_run_lacks_count_as_0():
 
 def test_lists_and_sets_of_items():
     """Precision and recall of a recommender, counted by hand for each user."""
-    truth = {"u1": {2, 9}, "u2": [1, 3, 5, 7], "u3": [], "u4": [], "u5": [4]}
-    lists = {"u1": [1, 2, 3], "u2": (7, 2, 1), "u3": [8], "u4": [], "u9": [1]}
+    truth = {1: {2, 9}, 2: [1, 3, 5, 7], 3: [], 4: [], 5: [4]}
+    lists = {1: [1, 2, 3], 2: (7, 2, 1), 3: [8], 4: [], 9: [1]}
     with pytest.warns(UserWarning, match="'A' has no documents for 2 of the 5"):
         data = trec(truth, {"A": lists})
     report = joint_report(**data, metrics=["precision@2", "recall@3"])

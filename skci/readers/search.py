@@ -171,7 +171,7 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
         warn_caller(
             f"the run {name!r} has no documents for {len(missing)} of the "
             f"{len(judged)} judged queries; their value is 0, as in trec_eval -c: "
-            f"{join_names(first_names(missing, _MAX_NAMES))}",
+            f"{join_names(first_names([*map(str, missing)], _MAX_NAMES))}",
             UserWarning,
         )
     return {query: _ranked(scores.get(query, {})) for query in judged}
