@@ -816,7 +816,7 @@ def test_individual_reports_have_individual_differences():
 def test_too_many_differences_are_refused():
     y, models = many_models(50, size=362)
     report = joint_report(y, models, metrics=["accuracy"], method="delta")
-    with pytest.raises(ValueError, match="at most 65,536, got 66,066; pass a control"):
+    with pytest.raises(ValueError, match="at most 65,536, got 66,066; pass control="):
         report.differences()
     assert len(quiet(report.differences, control="r0")) == 363
 

@@ -77,7 +77,8 @@ def is_single(case):
     return case.scikit and not each and str(options.get("multioutput")) != "raw_values"
 
 
-QUANTILES = {"median_absolute_error", "median_absolute_error_uniform"}
+NOT_SMOOTH = {"median_absolute_error", "median_absolute_error_uniform"}
+NOT_SMOOTH |= {"recall_at_specificity", "specificity_at_recall"}  # at a quantile
 
 
 QUICK = ("f1_macro", "mean_poisson_deviance", "mean_squared_error", "r2", "roc_auc")
@@ -92,7 +93,7 @@ def boxes():
     found, known = [], set()
     for family, name in EVERY_CASE:
         case = FAMILIES[family].cases[name]
-        if is_single(case) and name not in QUANTILES:
+        if is_single(case) and name not in NOT_SMOOTH:
             kinds = {family, type(case.metric)}
             if is_quick((family, name)) or not kinds <= known:
                 found.append((family, name))

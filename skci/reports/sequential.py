@@ -293,7 +293,8 @@ class Gate:
         next_look = next((look for look in starts if look > n), None)
         self.report = replace(self.report, n_read=n, next_look=next_look)
         if n < looks[0]:
-            verdict = Verdict("open", claim=f"before the first look at {next_look:,}")
+            claim = f"before the first look at {next_look:,}"
+            verdict = Verdict("open", pvalue=1.0, claim=claim)
             size = len(self.report)
             self.report = replace(
                 self.report, verdicts=[verdict] * size, looked=[0] * size
