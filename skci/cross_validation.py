@@ -461,7 +461,7 @@ def search_report(
     >>> report.models
     ['max_depth=2', 'max_depth=3', 'max_depth=4']
     >>> report.best("accuracy").models
-    ['max_depth=2', 'max_depth=3', 'max_depth=4']
+    ['max_depth=2', 'max_depth=4', 'max_depth=3']
     """
     settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
