@@ -54,7 +54,7 @@ class Calibrated:
         weights are computed by the generalised regression estimator. If any of these
         weights is not positive, raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
-        Values of the variables of `X` in an independent sample of the target
+        Values of the variables of ``X`` in an independent sample of the target
         population, without labels. Weights are the odds that a row belongs to this
         sample, from a cross-fitted logistic regression, raked to the means of this
         sample. The interval allows for the sampling error of these means.
