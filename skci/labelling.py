@@ -318,7 +318,9 @@ class _LabelChoice:
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
-            influence = explained.copy()  # of all rows, unbiased given the clusters
+            influence = (
+                explained.copy()
+            )  # an unbiased sum over all rows, given the clusters
             influence[labelled] += represented * residuals
             weighted = (row_weights * influence)[checked.kept]
             totals = np.bincount(checked.cluster_numbers, weighted)

@@ -86,15 +86,14 @@ def read_batches(
     """
     ending = Path(path).suffix.lower()
     missing = {""} if only_empty_is_missing else MISSING
+    batch_rows = batch_rows or _BATCH_ROWS
     try:
         if delimiter is None and ending in _ARROW_FORMATS:
             kind = _ARROW_FORMATS[ending]
-            yield from _arrow_batches(path, columns, kind, batch_rows or _BATCH_ROWS)
+            yield from _arrow_batches(path, columns, kind, batch_rows)
         else:
             delimiter = delimiter or DELIMITERS.get(ending, ",")
-            for cells in _csv_batches(
-                path, columns, delimiter, batch_rows or _BATCH_ROWS, growing
-            ):
+            for cells in _csv_batches(path, columns, delimiter, batch_rows, growing):
                 yield {
                     column: np.array(cells[column], dtype=object)
                     if column in item_columns

@@ -392,14 +392,6 @@ class JointEstimate:
         number = len(self.parameters) if self.simultaneous else 1
         return (1 - self.confidence_level) / number
 
-    @property
-    def common_df(self) -> float | None:
-        """Degrees of freedom of a variance that all estimates share.
-
-        The value is None if each estimate has a separate variance.
-        """
-        return self.source.common_df
-
     def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
         """Return the distribution of the maximum of the test statistics.
 

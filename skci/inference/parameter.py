@@ -44,6 +44,7 @@ _TRAITS_WITHOUT_TABLE = (
     "has_curvature",
     "negative_of",
     "heavy_tails",
+    "is_deviation",
 )
 
 CANCELLED = 1e-12

@@ -143,7 +143,7 @@ def _statistics(
     distribution instead.
     """
     statistics = statistics_at(joint, positions, nulls, above)
-    if joint.is_individual or joint.common_df is None:
+    if joint.is_individual or joint.source.common_df is None:
         statistics = joint.to_normal_quantile(statistics, positions)
     return statistics
 

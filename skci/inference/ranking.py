@@ -92,7 +92,7 @@ def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
-    df = compared.common_df or compared.degrees_of_freedom
+    df = compared.source.common_df or compared.degrees_of_freedom
     return np.asarray(stats.t.sf(signed_statistics(compared, positions), df))
 
 
@@ -171,7 +171,7 @@ def _one_sided_quantiles(
             continue
         maximum = compared.maximum_at(usable[chosen], signs)
         q: float = maximum.quantile(compared.confidence_level)
-        if compared.common_df is not None:
+        if compared.source.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
         quantiles[j] = max(q, _MIN_QUANTILE)
     return quantiles
@@ -268,7 +268,7 @@ class _OrderedPairs(NamedTuple):
         parameters. `factor` contains the factor loadings of the parameters, which may
         be None for a single pair.
         """
-        df, statistics = joint.common_df, self.statistics
+        df, statistics = joint.source.common_df, self.statistics
         if df is None:  # convert to normal quantiles
             statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
         if factor is None or len(statistics) < 2:

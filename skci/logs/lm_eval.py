@@ -147,7 +147,7 @@ def _accompanies(file: LogFile) -> bool:
 
 
 def _check_beside(file: LogFile) -> None:
-    """Check that there are samples for each task in a file of results."""
+    """Check that each task in a file of results has a file of samples."""
     named = _RESULTS.fullmatch(file.name)
     if named is None:
         return

@@ -129,10 +129,13 @@ class MeasureProperties:
         Interval methods from which "auto" selects the first that is supported. If no
         method is supported, "auto" selects "delta".
     automatic_of_contrasts : tuple of str
-        The same for differences and ratios. Defaults to `automatic`.
+        Interval methods from which "auto" selects for differences and ratios. Defaults
+        to `automatic`.
     is_scaled_area : bool
         Whether the measure is a linear function of an area or a proportion. The
         measure, rescaled to its range, then has a logit.
+    is_deviation : bool
+        Whether the measure is a deviation from a nominal value, so that 0 is ideal.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
@@ -174,6 +177,7 @@ class MeasureProperties:
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
     is_scaled_area: bool = False
+    is_deviation: bool = False
     scale_free: bool = True
     chance: float | None = None
     undefined_by: str = "a division of zero by zero"

@@ -299,7 +299,7 @@ class IntervalCoverageCI(
         return ((low <= y) & (y <= high)).astype(float)
 
 
-class IntervalCoverageDeviationCI(IntervalCoverageCI):
+class IntervalCoverageDeviationCI(IntervalCoverageCI, is_deviation=True):
     r"""Coverage of prediction intervals minus their level.
 
     .. math:: P(l \le y \le u) - c

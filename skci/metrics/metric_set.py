@@ -68,16 +68,14 @@ class MetricSet:
         # A fixed seed, so that the report does not depend on the order of computations.
         self.seed = fixed_seed(random_state)
         self.by_rows = False  # whether each row is a unit, even for metrics of labels
-        self.kinds: dict[str, str] = {}
-        self.several = True  # whether more than two labels, or targets, are accepted
-        may_miss: list[bool] = []
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
-            self.kinds[name] = metric.reads
-            self.several = self.several and metric._several
-            if metric.reads == "scores":
-                may_miss.append(metric._may_miss)
+        selected = self.metrics.values()
+        # Whether more than two labels, or several targets, are accepted.
+        self.several = all(metric._several for metric in selected)
+        may_miss = [metric._may_miss for metric in selected if metric.reads == "scores"]
         self.may_miss_scores = bool(may_miss) and all(may_miss)
+        self.kinds = {name: metric.reads for name, metric in self.metrics.items()}
         self.reads = set(self.kinds.values())
         if len(self.metrics) > 1:
             self._check_truths()

@@ -63,7 +63,7 @@ from skci.measures.traits import MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 
 _MIN_WEIGHT = 1e-9
-_Z_SQUARED = 4  # about 1.96 squared; the same for all confidence levels
+_Z_SQUARED = 4  # about 1.96 squared, at all confidence levels
 
 
 AUTOMATIC = ("score", "logit", "hall")

@@ -626,7 +626,7 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
 
 
 def check_times(times: Any, minimum: int = 1) -> Array:
-    """Check that there are at least `minimum` positive, ascending times."""
+    """Check that times are positive and ascending, and at least `minimum` of them."""
     numbers = as_numbers(times, "times")
     if numbers.ndim != 1 or len(numbers) < minimum:
         requirement = "times" if minimum < 2 else "at least two times"

@@ -28,7 +28,7 @@ from skci.reports.decisions import (
     Requirement,
     RequirementReport,
     Requirements,
-    check_directions,
+    check_comparisons,
     read_requirements,
     unknown_subject,
 )
@@ -655,7 +655,7 @@ class Report(TabularReport[MetricEstimate]):
         """
         required = read_requirements(requirements, self.metrics, self._subjects)
         parameters = self._joint.parameters
-        check_directions(required, {p.key.title: p.trait for p in parameters})
+        check_comparisons(required, {p.key.title: p.trait for p in parameters})
         judged = self._judged(required)
         verdicts = [requirement.verdict(estimate) for requirement, estimate in judged]
         keys = [estimate._parameter.key for _, estimate in judged]

@@ -276,7 +276,7 @@ def check_requirements(
     return required
 
 
-def check_directions(
+def check_comparisons(
     required: Sequence[Requirement], traits: Mapping[str, MeasureProperties]
 ) -> None:
     """Check the directions of comparisons of two models.

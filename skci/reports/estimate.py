@@ -473,14 +473,9 @@ def describe(
     the numbers of rows, clusters and strata. "positive" names the positive labels,
     unless labels are 0 and 1. Texts may be empty.
     """
-    methods: dict[str, None] = {}
-    limits: dict[str, None] = {}
-    error = 0.0
-    for parameter in parameters:
-        methods[parameter.method] = None
-        if parameter.size_limit:
-            limits[parameter.size_limit] = None
-        error = max(error, parameter.binning_error)
+    methods = dict.fromkeys(parameter.method for parameter in parameters)
+    limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
+    error = max(parameter.binning_error for parameter in parameters)
     size = ""
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples

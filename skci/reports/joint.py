@@ -505,7 +505,7 @@ class JointReport(ReportWithContrasts):
         """Sentences on deviations from a nominal value that are shown not to be 0."""
         sentences = []
         for k, parameter in enumerate(self._joint.parameters):
-            if "_deviation" in parameter.trait.name:
+            if parameter.trait.is_deviation:
                 low, high = self._limits()[k]
                 if low > 0 or high < 0:
                     sentences.append(
@@ -821,23 +821,25 @@ class JointReport(ReportWithContrasts):
     def _may_be_best(self) -> list[str]:
         """Write "yes" or "no" for each estimate, or nothing if it is not ranked."""
         marks = [""] * len(self)
-        for positions, report in self._best_reports:
-            flags = report.may_be_best.tolist()
-            for k, flag in zip(best_first(self._joint, positions), flags, strict=True):
+        for ordered, report in self._best_reports:
+            for k, flag in zip(ordered, report.may_be_best.tolist(), strict=True):
                 marks[k] = "yes" if flag else "no"
         return marks
 
     @cached_property
     def _best_reports(self) -> list[tuple[list[int], BestReport]]:
-        """Positions of the models of each metric, and the report on the best."""
+        """Positions of the models of each metric, best first, with the report."""
         number = len(self._ranked) if self._joint.simultaneous else 1
-        return [(k, self._best(k, number)) for k in self._ranked]
+        return [
+            (best_first(self._joint, positions), self._best(positions, number))
+            for positions in self._ranked
+        ]
 
     def _findings_on_best(self) -> Findings:
         """Write sentences on the models that may be the best on each metric."""
         sentences = [
-            report._finding(self._keys[positions[0]].panel)
-            for positions, report in self._best_reports
+            report._finding(self._keys[ordered[0]].panel)
+            for ordered, report in self._best_reports
         ]
         ranked = {self._keys[k[0]].metric for k in self._ranked}
         unranked = [metric for metric in self.metrics if metric not in ranked]

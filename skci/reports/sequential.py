@@ -12,7 +12,7 @@ from skci.inference.critical.horizon import Horizon
 from skci.measures.traits import MeasureProperties
 from skci.reports.decisions import (
     RequirementReport,
-    check_directions,
+    check_comparisons,
     check_requirements,
     read_requirements,
     unknown_subject,
@@ -108,24 +108,20 @@ class SequentialReport(RequirementReport):
         self,
         path: Any = None,
         *,
-        title: str | None = None,
-        call: str | None = None,
         sections: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> str | None:
         """Return the verdicts and `report` as an HTML page, or write it to a file.
 
         Parameters
         ----------
         path : str or path-like, optional
-            File to write; an error leaves an existing file unchanged. By default the
-            page is returned.
-        title : str, optional
-            Title of the page; defaults to a question about the requirements.
-        call : str, optional
-            Command or lines of code with which the report was made. The page shows this
-            text unchanged.
+            File to write. By default the page is returned.
         sections : mapping of str to report, optional
-            Additional reports by heading; see :meth:`skci.reports.JointReport.to_html`.
+            Additional reports by heading.
+        **options
+            Other options of :meth:`skci.reports.JointReport.to_html`. The title
+            defaults to a question about the requirements.
 
         Returns
         -------
@@ -133,7 +129,7 @@ class SequentialReport(RequirementReport):
             The page, if `path` is None.
         """
         sections = {"Requirements": self, **(sections or {})}
-        return self.report.to_html(path, title=title, call=call, sections=sections)
+        return self.report.to_html(path, sections=sections, **options)
 
     @property
     def _units(self) -> str:
@@ -256,7 +252,7 @@ class Gate:
         Names of models are not checked, because they are not known yet.
         """
         required = read_requirements(self._requirements, [*traits], ["MODEL"])
-        check_directions(required, traits)
+        check_comparisons(required, traits)
         for x in required:
             low, high = traits[x.metric].bounds
             if "-" not in x.name and not low <= x.value <= high:  # not a difference

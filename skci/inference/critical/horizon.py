@@ -3,8 +3,8 @@ r"""Distribution of the maximum over parameters and over interim looks.
 A look is an analysis of the n rows collected so far. Standardised estimates of one
 parameter from n and from m > n rows of the same stream have the correlation
 :math:`\sqrt{n / m}`. For two parameters, this factor is multiplied by the correlation
-of the parameters at the same look. As a function of :math:`\log n`, the estimates are a
-stationary Ornstein-Uhlenbeck process.
+of the parameters at the same look. The estimates are a stationary Ornstein-Uhlenbeck
+process in :math:`\log n`.
 """
 
 from __future__ import annotations
