@@ -678,7 +678,9 @@ def roots_at_the_truth(chances, n, draws):
 
     The critical value is that of the population; a test below bounds how far those of
     the samples are from it, and shows that on average they are larger. Samples with
-    the same table of a parameter have the same root, which is computed once.
+    the same table of a parameter have the same root, which is computed once. Roots are
+    compared with 1.96 or more, so Wald's statistic replaces a root where it is below
+    1.25, except in one of twenty tables, which show how near the two are there.
     """
     truth = report_of(np.round(chances * 10**7).astype(int)).differences()
     counts = np.random.default_rng(n).multinomial(n, chances, size=draws)
@@ -686,13 +688,20 @@ def roots_at_the_truth(chances, n, draws):
     for parameter in truth._joint.parameters:
         cells = parameter.index[:, np.newaxis] == np.arange(parameter.size)
         tables, inverse = np.unique(counts @ cells, axis=0, return_inverse=True)
-        distinct = score_roots(
-            [parameter.functional] * len(tables),
-            tables,
-            np.full(len(tables), parameter.estimate),
-            np.tile(parameter.trait.bounds, (len(tables), 1)),
+        distinct = parameter.functional(tables / n)
+        errors = np.sqrt((tables * distinct.influence**2).sum(axis=1)) / n
+        root = (distinct.estimate - parameter.estimate) / errors
+        near, shown = np.abs(root) < 1.25, np.arange(len(root)) % 20 == 0
+        wald, some = root[near & shown], np.flatnonzero(~near | shown)
+        root[some] = score_roots(
+            [parameter.functional] * len(some),
+            tables[some],
+            np.full(len(some), parameter.estimate),
+            np.tile(parameter.trait.bounds, (len(some), 1)),
         )
-        roots.append(distinct[inverse.ravel()])
+        # The root of a table whose estimate is the null to 1e-4 may be NaN.
+        assert np.nanmax(np.abs(root[near & shown] - wald)) < 0.3
+        roots.append(root[inverse.ravel()])
     return np.transpose(roots), float(truth.critical_value), counts
 
 
