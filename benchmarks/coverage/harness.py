@@ -286,7 +286,11 @@ class Simulator:
             for each, numbers in zip(settings, parts, strict=True)
             for block, number in enumerate(numbers)
         ]
-        results = joblib.Parallel(self.jobs, return_as="generator")(tasks)
+        # The blocks of a setting share its true values, which take most of a quick run.
+        batch: Any = _QUICK_DRAWS if self.quick else "auto"
+        results = joblib.Parallel(
+            self.jobs, return_as="generator", batch_size=batch, pre_dispatch="all"
+        )(tasks)
         tallies = progress(results, len(tasks), "simulated")
         return Records(
             [

@@ -37,7 +37,7 @@ def main() -> None:
     options = parser("speed", __doc__).parse_args()
     size = sizes(
         options.quick,
-        rows=(1_000_000, 100_000),
+        rows=(1_000_000, 10_000),
         repeats=(31, 3),
         few_repeats=(7, 1),
         resamples=(20, 2),  # timed, in the place of 1,000

@@ -61,7 +61,7 @@ _ROWS_OF_MANY, _FEW = 2_000, 30
 
 def point_estimates(size: Sizes) -> Iterator[Row]:
     """Compare intervals with point estimates, and with those of confidenceinterval."""
-    fewer = max(3, size.repeats // 3)
+    fewer = max(size.few_repeats, size.repeats // 3)
 
     def comparison(
         task: str,
