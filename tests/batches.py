@@ -1,5 +1,7 @@
 """Data of every kind that is read in batches, and their accumulators."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from battery import quiet
@@ -135,12 +137,12 @@ def accumulated(kind, design="simple", parts=3, **options):
     return accumulator
 
 
-def at_once(kind, design="simple", **options):
+@cache
+def at_once(kind, design="simple"):
     """Report on all rows; moments have no other method than "delta"."""
     y, predicted, scores, metrics = DATA[kind]
-    options = {"method": "delta" if kind in OF_MOMENTS else None} | options
-    columns = {"y_score": scores} | DESIGNS[design]
-    return joint_report(y, predicted, **{"metrics": metrics} | options | columns)
+    options = {"method": "delta" if kind in OF_MOMENTS else None, "metrics": metrics}
+    return joint_report(y, predicted, y_score=scores, **options, **DESIGNS[design])
 
 
 def assert_same(report, expected, exactly=False, limits=1e-6):

@@ -42,6 +42,7 @@ def is_representative(case):
 
 
 EVERY_CASE = [(family, name) for family in FAMILIES for name in FAMILIES[family].cases]
+REPRESENTATIVE = [*filter(is_representative, EVERY_CASE)]
 every_case = pytest.mark.parametrize(
     ("family", "name"), slow_except(is_representative, EVERY_CASE)
 )
@@ -52,6 +53,17 @@ def every_case_with(option, values):
     return pytest.mark.parametrize(
         ("family", "name", option),
         slow_except(is_representative, in_turn(EVERY_CASE, values)),
+    )
+
+
+representative_case = pytest.mark.parametrize(("family", "name"), REPRESENTATIVE)
+"""For what rows and weights do, which the averages of a metric share."""
+
+
+def representative_case_with(option, values):
+    """Every representative case with one of the values of an option, in turn."""
+    return pytest.mark.parametrize(
+        ("family", "name", option), in_turn(REPRESENTATIVE, values)
     )
 
 

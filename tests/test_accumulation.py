@@ -30,7 +30,7 @@ from batches import (
 )
 from battery import quiet
 from sklearn.metrics import log_loss
-from slow import each_once, slow_except
+from slow import each_once, in_turn, slow_except
 
 from skci import JointAccumulator, joint_report
 from skci.data.sample import Sample
@@ -43,25 +43,29 @@ def limits_of(kind, design):
     return None if (kind in OF_MOMENTS and design == "weights") else 1e-6
 
 
+ORDER = np.random.default_rng(1).permutation(N)
+BATCHES = {
+    "by truth": lambda y: np.array_split(np.argsort(y.reshape(N, -1)[:, 0]), 7),
+    "uneven": lambda y: np.array_split(ORDER, [1, 3, 50, 51, 390]),
+    "many": lambda y: np.array_split(ORDER[::-1], 40),
+}
+
+
 @pytest.mark.parametrize(
-    ("kind", "design"),
-    slow_except(cases("simple", "all", "all of moments").__contains__, cases()),
+    ("kind", "design", "batches"),
+    slow_except(
+        lambda case: case[1] in ("simple", "all", "all of moments"),
+        in_turn(cases(), BATCHES),
+    ),
 )
-def test_the_report_is_that_of_all_rows_whatever_the_batches(kind, design):
+def test_the_report_is_that_of_all_rows_whatever_the_batches(kind, design, batches):
     expected = at_once(kind, design)
-    order = np.random.default_rng(1).permutation(N)
-    by_truth = np.argsort(np.asarray(DATA[kind][0]).reshape(N, -1)[:, 0])
     counted = kind in ("labels", "labels of three classes", "several targets")
     exactly = counted and design in ("simple", "subgroups")
-    for parts in (
-        np.array_split(by_truth, 7),
-        np.array_split(order, [1, 3, 50, 51, 390]),
-        np.array_split(order[::-1], 40),
-    ):
-        accumulator = accumulated(kind, design, parts)
-        assert accumulator.n_samples == expected.n_samples
-        report = accumulator.report()
-        assert_same(report, expected, exactly, limits_of(kind, design))
+    accumulator = accumulated(kind, design, BATCHES[batches](np.asarray(DATA[kind][0])))
+    assert accumulator.n_samples == expected.n_samples
+    report = accumulator.report()
+    assert_same(report, expected, exactly, limits_of(kind, design))
     if len(expected.models) > 1:
         found, expected = report.differences(), expected.differences()
         assert_same(found, expected, exactly, limits_of(kind, design))

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from batteries import EVERY_CASE, case_of, is_representative
+from batteries import case_of, representative_case
 from battery import estimates, limit_rounding, limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_breast_cancer
@@ -215,7 +215,7 @@ def test_every_use_is_one_of_some_report(use):
 
 
 @pytest.mark.parametrize("copied", ["pickle", slow("deepcopy")])
-@pytest.mark.parametrize(("family", "name"), [*filter(is_representative, EVERY_CASE)])
+@representative_case
 def test_copies_of_estimates_have_the_intervals_of_the_originals(family, name, copied):
     (case, rows, *_), copied = case_of(family, name), COPIES[copied]
     found = quiet(case.metric, rows.y, rows.p)
