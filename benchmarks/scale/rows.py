@@ -33,7 +33,7 @@ def streamed(n: int) -> list[Row]:
 
 
 def _stream(models: int, n: int) -> Row:
-    size = min(_CHUNK, n)
+    size = min(_CHUNK, n // 2)
     y, predictions = correlated_models(models, size)
     accumulator = skci.JointAccumulator([*METRICS], labels=[0, 1])
 
