@@ -10,9 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, cleandoc, isfunction, signature
-from numbers import Real
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from skci._arrays import allow_underflow
@@ -55,16 +53,7 @@ _SYNONYMS = {
 }
 """Names of a parameter in other libraries."""
 
-_NAME_OPTIONS = "control", "metric", "metrics", "models"
-"""Options whose values are names."""
-
-_READERS = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-}
-"""End of the name of a pandas function, as in ``read_csv``, by file extension."""
+_FILE_SUFFIXES = ".csv", ".parquet", ".feather", ".arrow"
 
 QUERY_HINT = (
     "only ranking metrics use it. A function of the rows requires one row per query, "
@@ -76,31 +65,17 @@ _REMEDIES = {
     ("confidence_level", "ci"): "pass it as confidence_level=0.95",
     ("ax", "figsize"): "pass it as ax=plt.subplots(figsize={})[1]",
     ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
-    ("half_width", "expected"): "a pilot plans with the estimates of the report; "
-    "without a pilot use skci.sample_size(metric, ..., expected=...)",
-    ("thresholds", "by"): "choose a threshold, and pass labels at this threshold to "
-    "joint_report(..., by=...)",
-    ("y_pred", "name"): "pass it as y_pred={{{}: ...}}",
     ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
-    ("cv", "design"): "pass out-of-fold predictions and the fold of each row to "
-    "joint_report(y_true, y_pred, folds=..., design=...)",
     ("design", "prevalence prior priors"): "pass it as design=Prevalence(...)",
-    ("scale", "ratio"): "pass it as scale='ratio'",
-    ("metric", "method"): "comparisons with the best and ranks use the method of the "
-    "report, as in joint_report(..., method={})",
     ("design", "run runs seeds case reader readers rater raters"): "pass it as "
     "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
     ("design", "strata stratify"): "pass it as design=Strata(...)",
     ("design", "time order"): "pass it as design=TimeOrder(...)",
-    ("", "name"): "name metrics of a report by a mapping, metrics={{'loss': ...}}",
-    ("", "n_bootstraps n_bootstrap n_boot n_resamples"): "intervals need no resampling",
     ("", "design"): "joint_report, JointEvaluator.evaluate, grades_report and metric "
     "objects accept a design, if all rows are passed at once",
+    ("", "query"): QUERY_HINT,
     ("", "alpha confidence_level level"): "the confidence level is set on the report, "
     "as in report.at(0.9)",
-    ("", "query"): QUERY_HINT,
-    ("", "n_jobs"): "only functions that fit models or predict have n_jobs, such as "
-    "JointEvaluator",
 }
 """Remedies by option and by the names of the option in other libraries. The option
 "" stands for names that do not belong to an option."""
@@ -120,40 +95,16 @@ def short_repr(value: Any) -> str:
 
 def data_hint(value: Any, parameter: str) -> str:
     """Return a remedy for a path, a column name or a model that was passed as data."""
-    if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
-        reader = f"pandas.read_{_READERS[Path(value).suffix]}"
-        return (
-            f"; read the file with {reader}({str(value)!r}), or use the command skci "
-            f"report {value}"
-        )
+    if isinstance(value, str | PathLike) and str(value).endswith(_FILE_SUFFIXES):
+        return f"; read the file first, or use the command skci report {value}"
     if isinstance(value, str) and parameter != "data":
         return f"; pass the column, data[{value!r}]"
-    if type(value).__name__ == "Runs" and parameter == "y_true":
-        return "; pass the majority, or one expert at a time; see page 'verification'"
     if type(value).__name__ == "Runs":
-        return "; joint_report accepts Runs, if all rows are passed at once"
+        return "; joint_report accepts Runs of y_pred, if all rows are passed at once"
     if isinstance(value, Mapping) and parameter == "y_true":
         return "; are y_true and the predictions of models swapped?"
-    if isinstance(value, Mapping) and parameter.startswith("y_pred["):
-        return (
-            "; pass predictions by metric, as in y_pred={'pinball@0.9': {'model': "
-            "quantiles[0.9]}, 'crps': {'model': quantiles}}"
-        )
-    if isinstance(value, Mapping) and parameter == "matrix":
-        return (
-            "; it is the matrix of a single model. Matrices of several models do not "
-            "show on which rows the models differ: pass predictions to joint_report"
-        )
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator accepts fitted models, and predicts"
-    if value is None and parameter == "expected":
-        return "; pass the expected value; for accuracy, 0.5 needs the most rows"
-    if isinstance(value, Real) and parameter == "y_true":
-        return (
-            "; pass a value for each row. Pass counts to "
-            "from_confusion_matrix([[tn, fp], [fn, tp]]), or k successes in n rows to "
-            "scipy.stats.binomtest(k, n).proportion_ci(method='wilson')"
-        )
     return ""
 
 
@@ -204,8 +155,8 @@ def with_hints(function: _Function) -> _Function:
     Returns
     -------
     callable
-        The function with a more helpful TypeError for an unknown option: the error
-        names the option that was probably meant, or lists all options.
+        The function, whose TypeError for an unknown option names the option that was
+        probably meant, or lists all options.
     """
     if isinstance(function, type):
         function.__init__ = with_hints(function.__init__)  # type: ignore[misc]
@@ -214,41 +165,20 @@ def with_hints(function: _Function) -> _Function:
     if any(p.kind == Parameter.VAR_KEYWORD for p in parameters.values()):
         return function
     options = [name for name in parameters if name not in ("self", "cls")]
-    named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
-    n_positional = len(parameters) - len(named)
     calculate = allow_underflow(function)
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if len(args) <= n_positional and kwargs.keys() <= parameters.keys():
+        if kwargs.keys() <= parameters.keys():
             return calculate(*args, **kwargs)
         name = function.__name__
         if name == "__init__":
             name = type(args[0]).__name__
-        unknown = [key for key in kwargs if key not in parameters]
-        hints = {key: unknown_options(options, {key: kwargs[key]}) for key in unknown}
-        if any(hints.values()):
-            listed = "; ".join(key + hint for key, hint in hints.items())
-            raise TypeError(f"{name}() has no parameter {listed}")
-        if unknown or not named:
-            got = ", ".join(unknown) or f"{len(args) - n_positional} arguments too many"
-            accepted = f"the options {options}" if options else "no options"
-            raise TypeError(f"{name}() takes {accepted}, got {got}")
-        raise TypeError(
-            f"{name}() requires {named} by name, got {short_repr(args[n_positional])} "
-            f"without a name; did you mean "
-            f"{_closest_option(named, args[n_positional])}=...?"
-        )
+        unknown = {key: kwargs[key] for key in kwargs if key not in parameters}
+        hints = unknown_options(options, unknown) or f"; its parameters are {options}"
+        raise TypeError(f"{name}() has no parameter {', '.join(unknown)}{hints}")
 
     return checked  # type: ignore[return-value]
-
-
-def _closest_option(options: Sequence[str], value: Any) -> str:
-    """Guess the option for which a positional argument was meant."""
-    names = [value] if isinstance(value, str) else value
-    if isinstance(names, list) and all(isinstance(name, str) for name in names):
-        return next((name for name in options if name in _NAME_OPTIONS), options[0])
-    return options[0]
 
 
 class HintedAttributes:

@@ -33,7 +33,6 @@ _LARGEST_WHOLE = 2**53
 
 WIDE_INTEGERS = "Int128", "UInt128"
 """Column types that numpy lacks, whose numbers are converted one by one."""
-_MIN_LEVEL = 1e-6  # smallest accepted confidence level
 _NUMBERS = (Real, Decimal, np.bool_)
 
 
@@ -99,17 +98,10 @@ def check_probability(value: Any, name: str) -> float:
 
 
 def check_confidence_level(level: Any, name: str = "confidence_level") -> float:
-    """Check a confidence level.
-
-    Levels below `_MIN_LEVEL` are refused, because the width of an interval would be
-    rounded to zero.
-    """
-    if type(level) is float and _MIN_LEVEL <= level < 1:
+    """Check a confidence level."""
+    if type(level) is float and 0 < level < 1:  # fast for the usual case
         return level
-    level = check_probability(level, name)
-    return check_number(
-        level, name, f"at least {_MIN_LEVEL:g}", lambda x: x >= _MIN_LEVEL
-    )
+    return check_probability(level, name)
 
 
 def check_positive_number(value: Any, name: str) -> float:
@@ -153,16 +145,9 @@ def check_directions(
 
     The default is True.
     """
-    checked, requirement = dict.fromkeys(metrics, True), "True, False"
-    values = by_metric(directions, checked, parameter, requirement)
-    for name, value in values.items():
-        if not isinstance(value, bool | np.bool_):
-            raise ValueError(
-                f"{parameter} must be True or False, or map metrics to True or False, "
-                f"got {directions!r}"
-            )
-        checked[name] = bool(value)
-    return checked
+    default = dict.fromkeys(metrics, True)
+    values = by_metric(directions, default, parameter, "True, False")
+    return default | {k: check_bool(value, parameter) for k, value in values.items()}
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
@@ -266,7 +251,7 @@ def as_array(values: Any, name: str, requirement: str) -> Array:
         if "inhomogeneous" in reason:
             reason = "rows have different lengths"
             reason += TAGS_HINT * (
-                name.startswith("y_") and "number" not in requirement
+                name.startswith(("y_", "data[")) and "number" not in requirement
             )
         raise ValueError(f"{prefix} nested sequences: {reason}") from error
     except (TypeError, RuntimeError) as error:  # for example on a GPU
@@ -658,11 +643,6 @@ def named_estimators(estimators: Any) -> dict[str, Any]:
     """
     if _predicts(estimators):
         estimators = [estimators]
-    if hasattr(estimators, "shape"):
-        raise TypeError(
-            f"estimators must be fitted models, got "
-            f"{short_repr(estimators)}; joint_report accepts predictions"
-        )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
         numbered = [

@@ -249,7 +249,7 @@ class JointAccumulator:
             Numbers of rows at which the data are analysed (looks), for sequential
             monitoring. Intervals, differences and findings are then simultaneously
             valid at all looks. A pair (smallest, largest) allows looks at any number of
-            rows in this range. A list or range of planned numbers gives narrower
+            rows in this range. A list or range of at most 20 numbers gives narrower
             intervals. With groups, the numbers refer to groups.
 
         Returns

@@ -139,7 +139,7 @@ def agreement_report(
     """
     settings = check_settings(confidence_level, random_state)
     chosen = _USUAL if metrics is None else metrics
-    chosen = [*dict.fromkeys(check_names(chosen, [*_METRICS], "metric", _HINTS))]
+    chosen = [*dict.fromkeys(check_names(chosen, [*_METRICS], "metric"))]
     methods = methods_by_metric(method, chosen)
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
@@ -285,13 +285,3 @@ _METRICS = {
 }
 """Smallest possible value of each metric."""
 _USUAL = ["percent", "krippendorff_alpha"]
-_PAIR = "for two raters, pass joint_report(first, second, metrics="
-_HINTS = {
-    **dict.fromkeys(["kappa", "cohen_kappa"], f"{_PAIR}'cohen_kappa')"),
-    **dict.fromkeys(
-        ["weighted_kappa", "quadratic_kappa", "krippendorff_alpha_ordinal", "icc"],
-        f"for ordered numbers, use {_INTERVAL!r}; "
-        f"{_PAIR}CohenKappaCI(weights='quadratic'))",
-    ),
-}
-"""Remedies for other measures of agreement."""

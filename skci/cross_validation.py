@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypedDict, Unpack
 
@@ -29,7 +30,7 @@ from skci.reports.kinds import (
     SearchReport,
 )
 from skci.resampling.estimation import Resampling, TrainingSizes
-from skci.resampling.schemes import SplitT, scheme_of
+from skci.resampling.schemes import HALVES, SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
 
 _TARGETS = ("procedure", "fold-models")
@@ -465,8 +466,11 @@ def search_report(
     """
     settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
-    if options.get("cv") is None:
-        options["cv"], splits = _splits_of_search(search, resampling)
+    cv = _splits_of_search(search, resampling) if options.get("cv") is None else None
+    if cv is not None:
+        options["cv"] = cv
+        same = "as many folds as" if is_number_of_folds(cv) else "the splits of"
+        splits = f"with {same} the search"
     estimators = {
         name: clone(search.estimator).set_params(**clone(params, safe=False))
         for name, params in settings.items()
@@ -479,25 +483,21 @@ def search_report(
     return SearchReport(report, params, n_settings, splits)
 
 
-def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
-    """Return the splitter or number of folds of a search, and a text for the header.
+def _splits_of_search(search: Any, resampling: Any) -> Any:
+    """Return the splitter or the number of folds of a search.
 
-    The splitter is None if the resampling scheme makes the splits itself, as the
-    default scheme does for a number of folds.
+    Return None if the resampling scheme makes the splits itself, as the default scheme
+    does for a number of folds.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
-    if cv is None or not (isinstance(scheme, SplitT) and scheme.takes_any_splits):
-        return None, ""
-    if is_number_of_folds(cv):
-        return cv, f"in {cv} folds as in the search"
+    if not isinstance(scheme, SplitT) or scheme.name == HALVES:
+        return None
     if isinstance(cv, Iterator):
         raise ValueError(
             "cv must be given, since the search used up its iterator of splits"
         )
-    if not hasattr(cv, "split"):
-        return cv, "with the splits of the search"
-    return cv, f"with the splitter of the search ({type(cv).__name__})"
+    return cv
 
 
 def _best_settings(
@@ -510,13 +510,8 @@ def _best_settings(
     included.
     """
     results = getattr(search, "cv_results_", None)
-    if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
-        raise NotFittedError(
-            f"search must be fitted, got an unfitted {type(search).__name__}; call its "
-            "method fit first"
-        )
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
-        raise TypeError(
+        raise NotFittedError(
             "search must be a fitted search with the attributes cv_results_ and "
             f"estimator, got {search!r}"
         )
@@ -571,13 +566,6 @@ def _metrics_of(search: Any) -> Any:
             return "accuracy"
         if is_regressor(search.estimator):
             return "r2"
-    try:
-        named_metrics(scoring)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            "metrics must be given, since the scoring of the search is not a metric: "
-            f"{error}"
-        ) from error
     return scoring
 
 
@@ -585,11 +573,13 @@ def _setting_names(
     selected: Sequence[Setting], settings: Iterable[Setting]
 ) -> list[str]:
     """Name parameter settings by the parameters that differ among all settings."""
-    values: dict[str, set[str]] = {}
-    for name in dict.fromkeys(name for setting in settings for name in setting):
-        values[name] = {repr(setting.get(name, _ABSENT)) for setting in settings}
-    differing = [name for name in values if len(values[name]) > 1]
-    used = differing or list(values)
+    all_names = dict.fromkeys(name for setting in settings for name in setting)
+    differing = [
+        name
+        for name in all_names
+        if len({repr(setting.get(name, _ABSENT)) for setting in settings}) > 1
+    ]
+    used = differing or list(all_names)
     # Omit the steps of a pipeline if the names stay distinct.
     last = [name.rpartition("__")[2] for name in used]
     titles = {
@@ -677,7 +667,10 @@ def interval_scorers(
     >>> scores["test_f1"].round(2), scores["test_f1_low"].round(2)
     (array([0.93, 0.96, 0.96]), array([0.89, 0.93, 0.92]))
     """
-    level = check_confidence_level(confidence_level)
+    options = {
+        "confidence_level": check_confidence_level(confidence_level),
+        "pos_label": pos_label,
+    }
     signed = {}  # metrics for which higher is better
     for name, metric in named_metrics(metrics).items():
         metric.scorer()  # raises for a metric with several values
@@ -686,37 +679,23 @@ def interval_scorers(
             metric = metric._replace({"negate": not metric.negate})
             name = metric.name if is_default_name else f"neg_{name}"
         signed[name] = metric
-    return IntervalScorers(signed, level, pos_label)
+    return partial(_score_with_limits, signed, options)
 
 
-@dataclass(frozen=True, repr=False)
-class IntervalScorers:
-    """Scorer that returns several metrics and their confidence limits."""
-
-    metrics: dict[str, MetricCI]
-    confidence_level: float
-    pos_label: Any = None
-
-    def __call__(
-        self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
-    ) -> dict[str, float]:
-        """Estimate the metrics and their intervals on the rows of `X`."""
-        evaluator = JointEvaluator(
-            [estimator],
-            self.metrics,
-            confidence_level=self.confidence_level,
-            pos_label=self.pos_label,
-        )
-        report = evaluator.evaluate(X, y, sample_weight=sample_weight).individual()
-        scores = {}
-        for model, name in report:
-            estimate = report[model, name]
-            scores[name] = float(estimate)
-            scores[f"{name}_low"], scores[f"{name}_high"] = estimate.low, estimate.high
-        return scores
-
-    def __repr__(self) -> str:
-        options = f"confidence_level={self.confidence_level!r}"
-        if self.pos_label is not None:
-            options += f", pos_label={self.pos_label!r}"
-        return f"interval_scorers({self.metrics!r}, {options})"
+def _score_with_limits(
+    metrics: dict[str, MetricCI],
+    options: dict[str, Any],
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+) -> dict[str, float]:
+    """Estimate the metrics and their intervals on the rows of `X`."""
+    evaluator = JointEvaluator([estimator], metrics, **options)
+    report = evaluator.evaluate(X, y, sample_weight=sample_weight).individual()
+    scores = {}
+    for model, name in report:
+        estimate = report[model, name]
+        scores[name] = float(estimate)
+        scores[f"{name}_low"], scores[f"{name}_high"] = estimate.low, estimate.high
+    return scores

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from skci._options import (
     RowsOfSubgroups,
     entry_point,
-    short_repr,
     with_hints,
 )
 from skci._validation import (
@@ -305,9 +304,7 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    (y_pred, y_score), runs = split_runs(
-        DEFAULT_MODEL, y_true, y_pred=y_pred, y_score=y_score
-    )
+    (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if proxy is not None or label_probability is not None:
         _check_partly_labelled(proxy, y_true, runs, design)
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
@@ -433,9 +430,7 @@ class JointEvaluator(BaseEstimator):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         options = self.get_params(deep=False).items()
-        rows = (
-            f"<tr><th>{k}</th><td>{escape(short_repr(v))}</td></tr>" for k, v in options
-        )
+        rows = (f"<tr><th>{k}</th><td>{escape(repr(v))}</td></tr>" for k, v in options)
         caption = f"<caption>{escape(repr(self))}</caption>"
         html = f"<table>{caption}<tbody>{''.join(rows)}</tbody></table>"
         return {"text/plain": repr(self), "text/html": html}
@@ -467,23 +462,17 @@ class JointEvaluator(BaseEstimator):
             If an option or the labels are not as described. Errors of an estimator are
             raised with its name.
         """
-        if self.metrics is None:
-            return self._evaluate_usual(X, y, rows)
-        metric_set = self._metric_set()
+        metric_set = None if self.metrics is None else self._metric_set()
         (models,), runs = split_runs(estimators=_with_name(self.estimators))
         estimators = check_estimators(models)
+        if metric_set is None:
+            usual = usual_metrics_of(estimators, y, self.pos_label, rows.get("query"))
+            report = replace(self, metrics=usual.metrics).evaluate(X, y, **rows)
+            return usual.title(report)
         sample = self._read(metric_set, estimators, RowOptions(**rows), X, y)
         if runs is not None:
             return report_over_runs(metric_set, sample, runs)
         return metric_set.report(sample)
-
-    def _evaluate_usual(self, X: Any, y: Any, rows: EvaluatedRows) -> JointReport:
-        """Evaluate the default metrics for the data and the estimators."""
-        (models,), _ = split_runs(estimators=_with_name(self.estimators))
-        estimators = check_estimators(models)
-        usual = usual_metrics_of(estimators, y, self.pos_label, rows.get("query"))
-        report = replace(self, metrics=usual.metrics).evaluate(X, y, **rows)
-        return usual.title(report)
 
     @with_hints
     def evaluate_batches(
@@ -744,7 +733,7 @@ def classification_report_ci(
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
-    names = check_target_names(target_names, classes, averages)
+    names = _check_target_names(target_names, classes, averages)
     methods = methods_by_metric(method, [*COLUMNS, "accuracy"])
     options = {"labels": labels, "zero_division": zero_division}
     lines_of: dict[str | None, list[str]] = {None: names}
@@ -758,12 +747,9 @@ def classification_report_ci(
         }
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
-        keys += [
-            ParameterLabels(column, line, factor="class")
-            for column in metrics
-            for line in lines
-        ]
-        chosen |= {f"{column}, {average}": metric for column, metric in metrics.items()}
+        for column, metric in metrics.items():
+            chosen[f"{column}, {average}"] = metric
+            keys += [ParameterLabels(column, line, factor="class") for line in lines]
     metric_set = MetricSet(chosen, confidence_level, random_state=random_state)
     bound = zip(metric_set.bind(sample), keys, strict=True)
     joint = metric_set.joint((replace(p, key=key) for p, key in bound), sample)
@@ -785,21 +771,17 @@ def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, st
     return averages | ({"samples avg": "samples"} if multilabel else {})
 
 
-def check_target_names(
+def _check_target_names(
     target_names: Any, names: list[str], reserved: Collection[str]
 ) -> list[str]:
     """Check the displayed names of classes, which default to the labels."""
     if not (target_names is None or is_iterable(target_names)):
         raise TypeError(f"target_names must be a list of names, got {target_names!r}")
     shown = names if target_names is None else [str(name) for name in target_names]
-    if set(reserved) & set(shown):
+    if len(shown) != len(names) or len({*shown} - {*reserved}) < len(shown):
         raise ValueError(
-            f"target_names must differ from {sorted(reserved)}, which are other lines "
-            f"of the report, got {shown}"
-        )
-    if len(shown) != len(names) or len(set(shown)) < len(shown):
-        raise ValueError(
-            f"target_names must be {len(names)} different names, for {names}, got "
+            f"target_names must be {len(names)} different names, for {names}, and "
+            f"differ from the other lines of the report, {sorted(reserved)}, got "
             f"{shown}"
         )
     return shown

@@ -58,6 +58,7 @@ from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_repor
 
 SAMPLES = ["independent", "runs", "paired-runs"]
 _RUNS = SAMPLES[1:]
+_UNBOUNDED = -np.inf, np.inf
 
 
 @with_hints
@@ -292,21 +293,17 @@ def grades_report(
     names = dict(model=model, item=item, sample=sample, run=run, scorer=scorer)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
-    over_runs = runs is not None
-    functions: Mapping[str, str] = {}
-    scorers = graded.scorers
-    if isinstance(data, AggregatedGrades):
-        functions = data.functions
-        sizes = [*map(sizes_of, functions)]
-        scorers = [scorer for scorer in scorers if scorer not in sizes]
-    metrics = _metrics(scorers, bounds, higher_is_better, method, over_runs, functions)
+    functions = data.functions if isinstance(data, AggregatedGrades) else {}
+    sizes = [*map(sizes_of, functions)]
+    scorers = [scorer for scorer in graded.scorers if scorer not in sizes]
+    options = bounds, higher_is_better, method, runs is not None
+    metrics = _metrics(scorers, functions, *options)
     if proxy is not None:
         try:
             judge, runs_of_judge = read(proxy)
         except (TypeError, ValueError) as error:
             message = str(error).replace("grades", "proxy", 1)
-            remedy = "average several judges, as in proxy={model: mean of judges}"
-            raise type(error)(f"{message}; {remedy}") from error
+            raise type(error)(message) from error
         remedy = "runs; average the grades of each item over runs, or report on one run"
         check_mutually_exclusive(remedy, {"proxy": runs or runs_of_judge})
         if missing_grades != "error":
@@ -321,13 +318,14 @@ def grades_report(
             f"tokens, got {missing_grades}"
         )
     by_pair = missing_grades == "pairwise"
-    if over_runs and by_pair:
+    if by_pair and runs is not None:
         raise ValueError("missing_grades must not be 'pairwise' with runs")
-    ranges = dict.fromkeys(graded.scorers, (-np.inf, np.inf))
-    for scorer, (trait, _) in metrics.items():
-        if scorer not in functions:  # sums and sizes are unbounded
-            ranges[scorer] = trait.bounds
-    items = graded.items([*ranges.values()], missing_grades)
+    ranges = [
+        # Sums and sizes are unbounded.
+        metrics[scorer][0].bounds if scorer in {*scorers} - {*functions} else _UNBOUNDED
+        for scorer in graded.scorers
+    ]
+    items = graded.items(ranges, missing_grades)
     drawn = items.sample
     bind = partial(_bind, drawn, metrics, graded.scorers, functions)
     parameters: Iterable[TableParameter] = bind(drawn.parts)
@@ -513,11 +511,11 @@ def _check_named(columns: Mapping[str, Any]) -> None:
 
 def _metrics(
     scorers: Sequence[str],
+    functions: Mapping[str, str],
     bounds: Any,
     higher_is_better: Any,
     method: Any,
     over_runs: bool,
-    functions: Mapping[str, str],
 ) -> dict[str, tuple[MeasureProperties, str]]:
     """Return the properties and the interval method of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")

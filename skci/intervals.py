@@ -23,7 +23,6 @@ from skci._validation import (
 from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_length
 from skci.evaluation import joint_report
-from skci.exceptions import warn_caller
 from skci.inference.designs.units import stack_samples
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
@@ -258,9 +257,6 @@ def _check_estimates(
         pairs = list(estimates.items())
         estimates = [value for _, value in pairs]
         names = [name for name, _ in pairs] if names is None else names
-    unordered = isinstance(names, str | set | frozenset)
-    if unordered or not (names is None or is_iterable(names)):
-        raise TypeError(f"names must be a sequence of names, got {names!r}")
     values = as_numbers(estimates, "estimates")
     if values.ndim != 1 or not len(values):
         raise ValueError(
@@ -268,20 +264,18 @@ def _check_estimates(
             f"{estimates!r}"
         )
     check_sizes(values, "estimates must contain numbers", 0, LARGEST)
-    user_names, keys = [] if names is None else list(names), []
-    for name in range(1, len(values) + 1) if names is None else user_names:
-        pair = name if isinstance(name, tuple) else (name, "estimate")
-        if len(pair) != 2:
-            raise ValueError(
-                f"names must be models, or pairs of a model and a metric, got {name!r}"
-            )
-        keys.append(ParameterLabels(str(pair[1]), str(pair[0])))
-    if len(keys) != len(values):
+    if names is None:
+        user_names, pairs = [], [(k, "estimate") for k in range(1, len(values) + 1)]
+    else:
+        is_unordered = isinstance(names, str | set | frozenset)
+        user_names = list(names) if is_iterable(names) and not is_unordered else []
+        pairs = [x if isinstance(x, tuple) else (x, "estimate") for x in user_names]
+    keys = [ParameterLabels(str(x[1]), str(x[0])) for x in pairs if len(x) == 2]
+    if not len({*keys}) == len(pairs) == len(values):
         raise ValueError(
-            f"names must name each of {len(values)} estimates, got {len(keys)} names"
+            f"names must be a sequence of {len(values)} distinct names, each a model "
+            f"or a pair of a model and a metric, got {names!r}"
         )
-    if len(set(keys)) < len(keys):
-        raise ValueError(f"names must be distinct, got {user_names}")
     return values.tolist(), user_names, keys
 
 
@@ -316,13 +310,10 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
             f"shape {matrix.shape}"
         )
     variances = matrix.diagonal()
-    if variances.min() < 0:
-        raise ValueError(
-            f"{prefix} positive semidefinite, got a variance of {variances.min():.2g}"
-        )
     check_sizes(variances, "covariance must contain variances", LARGEST**-2, LARGEST**2)
     # Parameters may be on scales of any size.
-    scale = np.sqrt(np.where(variances > 0, variances, variances.max() or 1))
+    sizes = np.abs(variances)
+    scale = np.sqrt(np.where(sizes > 0, sizes, sizes.max() or 1))
     correlation = matrix / np.outer(scale, scale)
     if np.abs(correlation - correlation.T).max() > _ROUNDING:
         raise ValueError(f"{prefix} symmetric, got {covariance!r}")
@@ -344,14 +335,14 @@ def _check_bounds(
     try:
         numbers = np.asarray(bounds).astype(float, casting="same_kind")
         ranges = np.broadcast_to(numbers, (len(values), 2))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
+        ranges = np.array([])
+    if not (ranges.size and (ranges[:, 0] < ranges[:, 1]).all()):
         raise ValueError(
             "bounds must be a pair (low, high), or one pair for each of "
             f"{len(values)} estimates, got {bounds!r}"
-        ) from error
+        )
     for value, key, (low, high) in zip(values, keys, ranges.tolist(), strict=True):
-        if not low < high:
-            raise ValueError(f"bounds must be (low, high), got {(low, high)}")
         if not low <= value <= high:
             raise ValueError(
                 f"bounds must contain the estimates, got {value:g} for {key} outside "
@@ -419,8 +410,8 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
             f"reports must have the same confidence level, got {sorted(levels)}; "
             "change it with report.at(level)"
         )
-    for (name, joint), (other_name, other) in combinations(joints, 2):
-        check_different(joint, other, "reports", f"{name!r} and {other_name!r}")
+    for (_, joint), (_, other) in combinations(joints, 2):
+        check_different(joint, other, "reports")
     combined = _stacked(joints)
     labels = [parameter.key.labels for parameter in combined.parameters]
     kinds = {tuple(names) for names in labels}
@@ -452,28 +443,14 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
 
 
 def check_different(
-    first: JointEstimate, second: JointEstimate, parameter: str, names: str
+    first: JointEstimate, second: JointEstimate, parameter: str
 ) -> None:
-    """Refuse estimates from the same rows, and warn of estimates that may be copies."""
-    hint = "compare models on the same rows by report.differences()"
+    """Refuse two estimates from the same rows."""
     if first.rows is second.rows:
         raise ValueError(
             f"{parameter} must be from different test sets, got two estimates from the "
-            f"same rows; {hint}"
+            "same rows; compare models on the same rows by report.differences()"
         )
-    if _tables(first) & _tables(second):
-        warn_caller(
-            f"{parameter} must be from different test sets, got the same counts in "
-            f"{names}. Unless the counts agree by chance, the same rows are used "
-            f"twice, and the comparison is wrong; {hint}",
-            UserWarning,
-        )
-
-
-def _tables(joint: JointEstimate) -> set[int]:
-    """Return a hash of the counts and rows of each parameter, to detect copies."""
-    tables = (p for p in joint.parameters if isinstance(p, TableParameter))
-    return {hash((p.counts.tobytes(), p.index.tobytes())) for p in tables}
 
 
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:

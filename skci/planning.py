@@ -20,6 +20,7 @@ from skci._options import entry_point, with_hints
 from skci._validation import (
     as_array,
     as_numbers,
+    check_choice,
     check_nonnegative,
     check_number,
     check_positive_number,
@@ -206,12 +207,10 @@ def sample_size(
     metric = _check_metric(metric)
     effect = _design_effect(group_size, correlation)
     is_single = requirement is not None
-    if power is not None and expected is None and difference is None and not is_single:
+    if power is not None and difference is expected is requirement is None:
         raise ValueError(
-            "difference and disagreement must be given with power, got "
-            f"{difference=}, {disagreement=}. To plan for a difference of two models, "
-            "pass for example difference=0.02 and disagreement=0.1. To plan for one "
-            "model, pass for example requirement='>= 0.9'"
+            "difference and disagreement must be given with power for two models, or "
+            "a requirement for one model, got None"
         )
     if difference is not None or disagreement is not None:
         table = _compared_table(metric, expected, difference, disagreement)
@@ -226,10 +225,9 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models, got "
-            f"{power=}, {margin=} and {claim=}. For two models, pass difference and "
-            "disagreement, or expected of shape (2, 2, 2). For one model, pass power "
-            "and a requirement such as '>= 0.9'"
+            "power, margin and claim need two models: difference and disagreement, or "
+            f"expected of shape (2, 2, 2), got {power=}, {margin=} and {claim=}. For "
+            "one model, pass power and a requirement such as '>= 0.9'"
         )
     return math.ceil(effect * n)
 
@@ -304,41 +302,28 @@ def minimum_detectable(
     expected = None if prevalence is None else {"prevalence": prevalence}
     sign = 1.0 if metric.greater_is_better else -1.0
 
-    def shortfall(improvement: float) -> float:
+    def power_of(improvement: float) -> float:
         table = _compared_table(metric, expected, sign * improvement, share)
         report = _pilot(metric, table, confidence_level, method)
         differences = report.differences(margin=margin)
-        return power - float(differences.power(n, claim=claim)[0])
+        return float(differences.power(n, claim=claim)[0])
 
-    smallest = _smallest_improvement(claim, margin)
+    smallest = 0.0
+    if claim is not None:
+        check_choice(claim, ("not worse", "better"), "claim")
+        margin = check_positive_number(margin, "margin")
+        smallest = margin if claim == "better" else -margin
     tolerance = _NEAR * (share - smallest)
     bracket = smallest + tolerance, share - tolerance
-    if not smallest < share or shortfall(bracket[1]) > 0:
+    lowest, highest = map(power_of, bracket)
+    if not lowest <= power <= highest:
         raise ValueError(
-            "n_samples must be large enough to detect a difference equal to the "
-            f"disagreement, {share:g}, got {n_samples!r}"
+            f"power must be from {lowest:.3g} to {highest:.3g}, the power of "
+            f"{n_samples!r} rows for improvements from {smallest:g} to {share:g}, got "
+            f"{power!r}"
         )
-    if (excess := -shortfall(bracket[0])) > 0:
-        raise ValueError(
-            f"power must be above {power + excess:.3g}, the power at the smallest "
-            f"improvement that satisfies the claim, {smallest:g}, got {power!r}"
-        )
-    improvement = brentq(shortfall, *bracket, xtol=_NEAR)
+    improvement = brentq(lambda x: power - power_of(x), *bracket, xtol=_NEAR)
     return float(sign * improvement)
-
-
-def _smallest_improvement(claim: str | None, margin: float | None) -> float:
-    """Return the smallest improvement for which a claim is true."""
-    if claim is None:
-        return 0.0
-    is_valid = isinstance(claim, str) and claim in ("not worse", "better")
-    if margin is None or not is_valid:
-        raise ValueError(
-            "claim must be 'not worse' or 'better', with a margin, got "
-            f"{claim=}, {margin=}"
-        )
-    check_positive_number(margin, "margin")
-    return margin if claim == "better" else -margin
 
 
 def _check_metric(metric: Any) -> MetricCI:

@@ -99,8 +99,7 @@ def two_proportion_test(
         raise ValueError(
             f"first and second must have the same metric, got {join_names(names)}"
         )
-    names_of_both = "first and second"
-    check_different(first._joint, second._joint, names_of_both, names_of_both)
+    check_different(first._joint, second._joint, "first and second")
     pooled = (a + b) / (n + m)
     if not 0 < pooled < 1:
         raise ValueError(
@@ -209,7 +208,7 @@ def five_by_two_f_test(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    ((halves, _, _),) = procedures.evaluate(SCHEMES["5x2-t"])
+    ((halves, _),) = procedures.evaluate(SCHEMES["5x2-t"])
     values = np.array([half.values for half in halves])
     if values.shape[1] != 2:
         raise ValueError(

@@ -23,6 +23,7 @@ _EXTREME = 0.01  # smallest propensity without a warning; its weight is 100
 _AT_TOP = {name: name for name in ("qini_curve", "policy_value", "policy_gain")}
 _AT_TOP |= {"uplift": "cumulative_gain", "cumulative_gain": "cumulative_gain"}
 _AREAS = {"auuc": "cumulative_gain", "qini": "qini_curve", "qini_area": "qini_curve"}
+_PROPERTIES = BY_INFLUENCE | {"automatic": ("hall",), "has_curvature": True}
 _BOUNDS = {"uplift": (-1.0, 1.0), "policy_value": (0.0, 1.0)}  # for outcomes 0 and 1
 
 
@@ -40,7 +41,7 @@ class UpliftReport(JointReport):
     ...     y, [4, 3, 2, 1] * 100, treatment=treatment, metrics="uplift", top=[0.5, 1]
     ... )
     >>> report["y_pred", "uplift@0.5"]
-    uplift@0.5 = 0.50 [0.39, 0.61], joint 95% interval (delta, n = 400)
+    uplift@0.5 = 0.50 [0.39, 0.61], joint 95% interval (hall, n = 400)
     """
 
     _weighting = ""
@@ -99,10 +100,8 @@ def _at(metric: str, share: float, width: float, shares: Array, values: Array) -
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
-    positions = np.arange(len(shares))
-    in_values = np.clip(
-        1 - abs(positions - np.interp(share, shares, positions)), 0, None
-    )
+    points = np.arange(len(shares))
+    in_values = np.maximum(1 - abs(points - np.interp(share, shares, points)), 0)
     in_values /= share if metric == "uplift" else 1
     return in_values, -slope * in_values
 
@@ -301,15 +300,15 @@ def uplift_report(
     >>> metrics = ["qini", "uplift", "policy_gain"]
     >>> report = uplift_report(y, scores, treatment=treatment, metrics=metrics, top=0.3)
     >>> print(report)
-    Joint 95% confidence intervals (delta), n = 4000, critical value 2.531
+    Joint 95% confidence intervals (hall), n = 4000, critical value 2.532
     <BLANKLINE>
     model   metric           estimate  joint interval   individual interval
     -----------------------------------------------------------------------
     model   qini             0.126     [0.081, 0.171]   [0.091, 0.161]
-    model   uplift@0.3       0.228     [0.165, 0.292]   [0.179, 0.277]
-    model   policy_gain@0.3  0.041     [0.025, 0.057]   [0.029, 0.053]
+    model   uplift@0.3       0.228     [0.164, 0.292]   [0.179, 0.277]
+    model   policy_gain@0.3  0.041     [0.025, 0.057]   [0.028, 0.053]
     random  qini             0.014     [-0.033, 0.061]  [-0.022, 0.051]
-    random  uplift@0.3       0.101     [0.039, 0.163]   [0.053, 0.149]
+    random  uplift@0.3       0.101     [0.038, 0.163]   [0.053, 0.149]
     random  policy_gain@0.3  0.002     [-0.013, 0.018]  [-0.009, 0.014]
     >>> print(*report.differences().findings(), sep="\n")
     On qini, random is worse than model.
@@ -343,7 +342,7 @@ def uplift_report(
         remedy = "restrict the report to rows with propensity in [.05, .95]"
         warn_caller(message + remedy, SmallSampleWarning)
     trial = _Trial(y, treated, weights, probabilities)
-    shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "delta"}
+    shared: Any = {"counts": counts, "index": np.arange(len(counts)), "method": "hall"}
     parameters = []
     for model, score in sample.scores.items():
         ranked = trial.ranked(score.values)
@@ -351,7 +350,7 @@ def uplift_report(
             bounds = _BOUNDS.get(name * is_binary, (-np.inf, np.inf))
             for share in shares if name in _AT_TOP else [None]:
                 title = name if share is None else f"{name}@{share:g}"
-                trait = MeasureProperties(title, bounds=bounds, **BY_INFLUENCE)
+                trait = MeasureProperties(title, bounds=bounds, **_PROPERTIES)
                 arguments = shared | trial.estimate(name, share, ranked)
                 arguments |= {"key": ParameterLabels(title, model), "trait": trait}
                 parameters.append(TableParameter.from_influence(**arguments))

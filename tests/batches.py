@@ -31,7 +31,7 @@ GROUPS = RNG.integers(0, 60, N)
 SEX = np.array(["f", "m"])[RNG.integers(0, 2, N)]
 WEIGHTS = RNG.uniform(0.5, 2, N)
 
-LOSSES = ["log_loss", "brier_score", "d2_log_loss", "d2_brier_score"]
+LOSSES = ["log_loss", "brier_score"]
 OF_ROWS = {
     "labels": (Y, LABELS, None, ["accuracy", "f1", "mcc"]),
     "labels of three classes": (CLASSES, PREDICTED, None, ["accuracy", "f1_macro"]),
@@ -78,7 +78,7 @@ OF_MOMENTS = {
     ),
     "moments of chances": (Y, None, PROBABILITIES, [*LOSSES, "neg_log_loss"]),
     "moments of three classes": (CLASSES, None, SHARES, LOSSES),
-    "moments of several targets": (TARGETS, None, SHARES, LOSSES[:2]),
+    "moments of several targets": (TARGETS, None, SHARES, LOSSES),
 }
 DATA = OF_ROWS | OF_MOMENTS
 """Truth, predictions, scores and metrics."""

@@ -14,7 +14,6 @@ from skci import (
     RocAucCI,
     joint_report,
 )
-from skci.data import remote
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -43,8 +42,6 @@ CASES = {
     "counts": (Y, {"y_pred": LABELS, "counts": CLASSES}, "f1"),
     "abstention": (Y, {"y_pred": np.where(CLASSES, Y, -1), "abstain": -1}, "f1"),
 }
-COUNTED = {"labels", "booleans", "floats", "classes", "subgroups", "abstention"}
-"""Those with few distinct rows, which are counted on a device."""
 
 
 def strict(device=None):
@@ -158,22 +155,6 @@ def test_estimators_may_predict_arrays_on_a_device(library, dispatch):
     expected = JointEvaluator({"A": model}, metrics).evaluate(X, Y)
     evaluator = JointEvaluator({"A": OnDevice(model, make)}, metrics)
     assert_same(evaluator.evaluate(X, make(Y)), expected)
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_only_distinct_rows_leave_a_device(case, dispatch, monkeypatch):
-    make, sizes = strict("device1"), []
-
-    def fetch(array, name):
-        sizes.append(array.shape[0])
-        return original(array, name)
-
-    original = remote._fetch
-    monkeypatch.setattr(remote, "_fetch", fetch)
-    y, options, metrics = CASES[case]
-    joint_report(make(y), metrics=metrics, **made(make, options))
-    assert (max(sizes) <= 30) == (case in COUNTED)
-    assert (max(sizes) < N) == (case in COUNTED | {"groups"})
 
 
 def test_what_cannot_be_read_is_named(dispatch):

@@ -160,7 +160,7 @@ def test_memory_is_that_of_the_bins(tmp_path):
         accumulator.update(Y, y_score=SMOOTH)
     accumulator.save(tmp_path / "sum.json")
     state = json.loads((tmp_path / "sum.json").read_text(encoding="utf-8"))
-    weights = state["arrays"]["weights"]
+    weights = state["arrays"][state["sample"]["rows"]["weights"]["array"]][-1]
     assert len(weights) <= 2 * 10 and sum(weights) == 3 * N
 
 

@@ -1,7 +1,6 @@
 """Designs of users, and what all designs have in common."""
 
 import dataclasses
-import re
 from typing import Any
 
 import numpy as np
@@ -280,39 +279,20 @@ class Lacking:
         yield Component(influences)
 
 
-class Failing(Lacking):
-    """A design with an error of its own."""
-
-    @property
-    def n_units(self):
-        return self.groups.max()
-
-
 def test_members_are_named_that_a_design_lacks():
     with pytest.raises(TypeError, match=r"^design must be .* without n_units$"):
         AccuracyCI()(Y, MODELS["A"], design=Lacking())
     with pytest.raises(TypeError, match=r"^design must be .* got 'site'$"):
         AccuracyCI()(Y, MODELS["A"], design="site")
-    with pytest.raises(AttributeError, match=r"object has no attribute 'groups'$"):
-        AccuracyCI()(Y, MODELS["A"], design=Failing())
 
 
 @pytest.mark.parametrize(
-    ("columns", "name", "hint"),
-    [
-        (("frist",), "frist", "; did you mean 'first'?"),
-        ("first", "f", ""),
-        (("first", "site"), "site", ""),
-    ],
+    ("columns", "name"), [(("frist",), "frist"), (("first", "site"), "site")]
 )
-def test_columns_are_attributes(columns, name, hint):
+def test_columns_are_attributes(columns, name):
     design = TwoWay(ITEM, USER)
     design.columns = columns
-    message = (
-        "columns of design TwoWay must only name attributes of the design, got "
-        f"{columns!r} with the unknown name {name!r}{hint}"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(AttributeError, match=f"^'TwoWay' .* no attribute '{name}'$"):
         AccuracyCI()(Y, MODELS["A"], design=design)
 
 

@@ -681,10 +681,10 @@ def test_selection(differences):
 @pytest.mark.parametrize(
     ("key", "message"),
     table(r"""
-"f1" -> by \(metric, first, second\), as in \('f1', 'A', 'B'\), got 'f1'
+"f1" -> by \(metric, first, second\), as in \('accuracy', 'A', 'B'\), got 'f1'
 ("f1", "A") -> by \(metric, first, second\), as in
-("A", "B", "f1") -> as in \('f1', 'A', 'B'\), got \('A', 'B', 'f1'\)
-("f1", "B", "B") -> as in \('f1', 'A', 'B'\), got \('f1', 'B', 'B'\)
+("A", "B", "f1") -> metric must be one of \['accuracy', 'f1'\], got 'A'
+("f1", "B", "B") -> as in \('accuracy', 'A', 'B'\), got \('f1', 'B', 'B'\)
 ("f1", "A", "D") -> report\[metric, first, second\]: second must be one of
 ("A", "D", "f1") -> metric must be one of \['accuracy', 'f1'\], got 'A'
 """),

@@ -409,7 +409,7 @@ def test_a_frame_without_rows(make):
     [
         ([1, 2], "list"),
         (np.eye(3), "ndarray"),
-        ("f.csv", r"str; read the file with pandas.read_csv\('f.csv'\), or .*"),
+        ("f.csv", r"str; read the file first, or use the command skci report f\.csv"),
         ("table", "str"),
     ],
 )

@@ -42,7 +42,7 @@ OWN_WARNINGS = (
     UndefinedMetricWarning,
 )
 PROMISED = [
-    *("like predicted labels", "the same counts in"),
+    "like predicted labels",
     "far below the value of random scores",
     "have probability 0 for their true label",
 ]

@@ -651,10 +651,16 @@ def wrong(name, values, message, error=ValueError):
             "covariance must be positive",
         ),
         *wrong("df", [0.5, np.nan, "10", True, [3, 4]], "df must be a number of at le"),
-        *wrong("names", [["a"], []], "names must name each of 2"),
-        *wrong("names", [["a", "a"], [("a", "x")] * 2], "names must be distinct"),
-        ({"names": [("a",), ("b",)]}, ValueError, "names must be models"),
-        *wrong("names", ["ab", {"a", "b"}, 3], "names must be a sequence", TypeError),
+        *wrong(
+            "names", [["a"], []], "names must be a sequence of 2 distinct names, each"
+        ),
+        *wrong(
+            "names",
+            [["a", "a"], [("a", "x")] * 2],
+            "names must be a sequence of 2 distinct names, each",
+        ),
+        ({"names": [("a",), ("b",)]}, ValueError, "names must .* or a pair of a model"),
+        *wrong("names", ["ab", {"a", "b"}, 3], "names must be a sequence"),
         (
             {"estimates": {"a": 1, "b": 2}, "names": ["a", "b"]},
             ValueError,
@@ -665,7 +671,7 @@ def wrong(name, values, message, error=ValueError):
             ValueError,
             "bounds must contain the estimates, got 2 for e",
         ),
-        *wrong("bounds", [(5, 0), (0, np.nan)], r"bounds must be \(low, high\)"),
+        *wrong("bounds", [(5, 0), (0, np.nan)], r"bounds must be a pair \(low, high\)"),
         *wrong("bounds", [(0, 1, 2), "unit", (0, 1j), ("0", "5")], "must be a pair"),
         ({"confidence_level": 95}, ValueError, "confidence_level must be"),
         ({"method": "wald"}, ValueError, "method must be one of"),

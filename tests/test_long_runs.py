@@ -539,14 +539,14 @@ def test_arrays_with_a_column_for_each_run_are_to_be_transposed():
     of_classes = np.zeros((60, 4, 3))
     with pytest.raises(ValueError, match=r"pass Runs\(array\.swapaxes\(0, 1\)\)"):
         Runs(of_classes)
-    message = r"60 rows of y_true in each run, got 60 runs of 4 rows.*Runs\(array\.T\)"
+    message = r"run .* must have an entry for each of the 60 rows .*, got shape \(4,\)"
     for given in (list(columns), columns.tolist(), pd.DataFrame(columns.T)):
         for y in (truth, truth.tolist(), pd.Series(truth)):
             with pytest.raises(ValueError, match=message):
                 joint_report(y, y_score={"new": Runs(given)}, metrics="roc_auc")
     # Fewer cases than readers.
     few = scores[0].T[:3]
-    with pytest.raises(ValueError, match=r"3 rows of y_true .* got 3 runs of 4 rows"):
+    with pytest.raises(ValueError, match=r"the 3 rows of y_true, got shape \(4,\)"):
         joint_report(truth[:3], y_score=Runs(few), metrics="roc_auc")
     # Rows that are runs are taken, even if they are more than cases.
     crowd = (np.random.default_rng(0).random((30, 12)) < 0.5).astype(int)

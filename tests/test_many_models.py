@@ -125,35 +125,26 @@ def test_ratios_of_many_are_those_by_delta(name, few_tables):
         assert_allclose(np.array(found[name], float), known, rtol=5e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("flipped", [0, 1, 5])
-def test_models_that_hardly_differ_have_the_intervals_of_few(flipped, few_tables):
+@pytest.mark.parametrize("flipped", [1, 5])
+def test_many_models_that_hardly_differ_warn(flipped, few_tables):
     """Fewer than 19 degrees of freedom, for which "delta" warns."""
     y, models = labelled()
     models["copy"] = np.r_[1 - models["m0"][:flipped], models["m0"][flipped:]]
     report = joint_report(y, models, metrics=["accuracy"])
-    few, best = report.differences(), report.best("accuracy").to_dict()
+    few = report.differences(method="delta").individual()["accuracy", "m0", "copy"]
     few_tables()
-    many = report.differences()
-    for pair in (("m0", "copy"), ("copy", "m0")):
-        expected, found = (x.individual()["accuracy", *pair] for x in (few, many))
-        assert (found.low, found.high) == (expected.low, expected.high)
-        assert_allclose(many["accuracy", *pair].high, few["accuracy", *pair].high, 0.02)
-    for side in ("low", "high"):
-        assert_allclose(report.best("accuracy").to_dict()[side], best[side], atol=0.02)
-    agreements = [finding for finding in many.findings() if "agree in all" in finding]
-    assert len(agreements) == (flipped == 0)
+    many = report.differences().individual()["accuracy", "m0", "copy"]
+    assert_allclose((many.low, many.high), (few.low, few.high), rtol=1e-6)
+    assert any("few rows determine the variance" in text for text in many.warnings)
 
 
-def test_many_models_that_all_agree_have_score_intervals(few_tables):
+def test_many_models_that_agree_have_the_whole_range(few_tables):
     y, models = labelled()
     few_tables()
     report = joint_report(
         y, {f"m{k}": models["m0"] for k in range(6)}, metrics=["accuracy"]
     )
-    many = report.differences()
-    q = studentized_range(6, np.inf).ppf(0.95) / np.sqrt(2)
-    assert many.critical_value == pytest.approx(q, abs=0.01)
-    assert_allclose(many.to_dict()["high"], q**2 / (N + q**2), rtol=0.01)
+    assert set(report.differences().to_dict()["high"]) == {1.0}
     assert report.best("accuracy").models == report.models
     assert report.ranks()["m0", "accuracy"].high == 6
 

@@ -232,9 +232,8 @@ def test_what_is_in_a_module_is_told_where(name, module):
     table(r"""
 REPORT.differences(reference="A") -> reference; .* control='A'
 REPORT.differences(baseline="A") -> baseline; .* control='A'
-REPORT.differences(baseline="A", sort=True) -> baseline; pass it as control='A'; sort
+REPORT.differences(baseline="A", sort=True) -> baseline, sort; pass it as control='A'
 REPORT.differences(metrcs="f1") -> metrcs; did you mean metrics
-REPORT.gaps(ratio=True) -> ratio; pass it as scale='ratio'
 REPORT.best(metrics="f1") -> metrics; pass it as metric='f1'
 REPORT.ranks().top(metrics="f1") -> metrics; pass it as metric='f1'
 REPORT["A", "f1"].pvalue(nul=0.5) -> nul; did you mean null
@@ -251,7 +250,6 @@ joint_report(Y, A, metrics="f1", alpha=0.1)
 joint_report(Y, A, metrics="f1", ci=90) -> ci; pass it as confidence_level=0.9
 joint_report(Y, A, metrics="f1", weights=SCORES[0])
     -> weights; pass it as sample_weight=\.\.\.
-joint_report(Y, A, metrics="f1", name="A") -> name; pass it as y_pred={'A': \.\.\.}
 joint_report(Y, predictions=Y, metrics="f1")
     -> predictions; pass it as y_pred=\.\.\.
 joint_report(Y, A, metrics="f1", group=Y)
@@ -260,18 +258,11 @@ joint_report(Y, A, metrics="f1", seeds=[1, 2])
     -> seeds; pass it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
 joint_report(Y, A, metrics="f1", time=Y)
     -> time; pass it as design=TimeOrder\(\.\.\.\)
-skci.cross_validate_report(MODEL, X, Y, metrics="f1", design=1)
-    -> design; pass out-of-fold predictions .*folds=\.\.\., design=\.\.\.\)
 joint_report(Y, A, metrics="f1", strata=Y)
     -> strata; pass it as design=Strata\(\.\.\.\)
-joint_report(Y, A, metrics="f1", n_bootstrap=99)
-    -> n_bootstrap; intervals need no resampling
-joint_report(Y, A, metrics="f1", n_jobs=2) -> n_jobs; .* such as JointEvaluator
 JointEvaluator(models=MODEL, metrics="f1")
     -> models; pass it as estimators=LogisticRegression\(\)
 skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; pass it as y_score=\.\.\.
-skci.roc_report(Y, SCORES[0], by=Y)
-    -> by; choose a threshold, and pass labels .* joint_report\(\.\.\., by=\.\.\.\)
 """),
 )
 def test_options_of_other_libraries(call, message):
@@ -282,22 +273,13 @@ def test_options_of_other_libraries(call, message):
     ("call", "message"),
     table(r"""
 REPORT.differences(colour="red")
-    -> ^differences\(\) takes the options \['control', .*\], got colour$
-REPORT.best("f1").to_dict(wide=True) -> takes no options, got wide$
+    -> ^differences\(\) has no parameter colour; its parameters are \['control', .*\]$
+REPORT.best("f1").to_dict(wide=True) -> no parameter wide; its parameters are \[\]$
 skci.designs.Runs.from_long(X, case="case", reader="r", modality="m", truth="y")
-    -> reader; pass it as run='r'; modality; .* model='m'; truth; pass it as y_true='y'$
-REPORT.best("f1", method="hall") -> method; .* as in joint_report\(.*, method='hall'\)
-REPORT.ranks(method="hall") -> ^ranks\(\) has no parameter method; comparisons with
-REPORT.differences("A")
-    -> by name, got 'A' without a name; did you mean control=...\?$
-joint_report(Y, {"A": A}, "f1") -> 'f1' without a name; did you mean metrics=\.\.\.\?$
-joint_report(Y, {"A": A}, ["f1", "mcc"]) -> name; did you mean metrics=\.\.\.\?$
+    -> reader, modality, truth; pass it as run='r'; .* model='m'; pass it as y_true='y'$
 F1CI(alpha=0.1) -> ^F1CI.* 'alpha'; pass it as confidence_level=1 - alpha\. The opt
 F1CI()(Y, A, alpha=0.1)
     -> ^F1CI has no option alpha; pass it as confidence_level=1 - alpha\. A call
-F1CI(name="mine")
-    -> ^F1CI.* 'name'; name metrics of a report by a mapping, metrics={.*}\.
-F1CI(n_bootstraps=99) -> ^F1CI.*; intervals need no resampling\. The options
 """),
 )
 def test_options_that_there_are_not(call, message):
@@ -316,9 +298,9 @@ REPORT -> intervals
     -> low and high of an estimate, as report[...].low, or columns of to_frame()
 REPORT.differences() -> p_values -> pvalues
 REPORT.differences() -> letters
-    -> that of the report of the models, report.letters()
+    -> the report of the models
 REPORT.ranks() -> to_pandas -> to_frame()
-REPORT.best() -> to_frame -> that of a metric, as best()[metric].to_frame
+REPORT.best() -> to_frame -> the report on one metric, best()[metric]
 REPORT.best("f1") -> summary -> print(report) or to_frame()
 REPORT.best("f1") -> threshold -> estimate.threshold
 REPORT.requirements("f1 >= 0.2") -> to_html -> to_frame().to_html(...)
@@ -343,7 +325,7 @@ def test_attributes_of_other_libraries(held, attribute, instead):
 # Arguments that are taken for others
 
 FITTED = "LogisticRegression; JointEvaluator accepts fitted models, and predicts$"
-IN_A_FILE = r"read the file with pandas.read_parquet\('big.parquet'\), or use"
+IN_A_FILE = r"read the file first, or use the command skci report big\.parquet$"
 SWAPPED = r"^y_true .*; are y_true and the predictions of models swapped\?$"
 
 
@@ -365,22 +347,14 @@ joint_report(Y, y_score={{"A": MODEL}}, metrics="roc_auc") -> {FITTED}
 F1CI()(Y, MODEL) -> {FITTED}
 JointEvaluator({{"A": A}}, "f1").evaluate(X, Y)
     -> got 'A': ndarray of shape \(60,\); joint_report accepts predictions$
-JointEvaluator(A, "f1").evaluate(X, Y)
-    -> models, got ndarray of shape \(60,\); joint_report accepts predictions$
 joint_report(Y, A, metrics=[F1CI]) -> of the class, F1CI\(\)$
 joint_report("y", "a", data="big.parquet", metrics="f1") -> {IN_A_FILE}
 F1CI()("big.parquet", A) -> {IN_A_FILE}
 F1CI()("y", A) -> ; pass the column, data\['y'\]$
-skci.confusion_matrix_report({{"A": [[9, 1], [2, 8]]}}, metrics="f1")
-    -> got dict; it is the matrix of a single .*: pass predictions to joint_report$
-joint_report(Y, {{"A": {{0.1: Y - 1.0, 0.9: Y + 1.0}}}}, metrics="pinball@0.9")
-    -> ^y_pred\['A'\] must .*, got dict; pass predictions by metric, .*pinball@0.9'
 joint_report("y", "a", data=FRAME, metrics="f1", groups=FRAME["y"])
     -> ^groups must name a column of data, .* got Series; pass its name, 'y'$
-skci.AccuracyCI()(90, 100) -> got int; .* from_confusion_matrix\(
 skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
-REPORT.differences(adjust="bonferroni") -> 'bonferroni'; single-step rejects
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
     -> 'mcc' is not; use scale='difference', or select other metrics by metrics=
 REPORT["A", "f1"].pvalue() -> ^null must be a number in
@@ -500,8 +474,8 @@ def test_what_a_command_needs(arguments, message, capsys):
 
 def test_requirements_in_another_case_than_the_metric():
     report = joint_report(Y, MODELS, metrics="F1")
-    for subject in ("A - B f1", "f1", "a f1"):
-        message = f"got '{subject}'; did you mean 'F1'"
+    for subject, meant in {"f1": "F1", "a f1": "A F1"}.items():
+        message = f"got '{subject}'; did you mean '{meant}'"
         raises(lambda s=subject: report.requirements(f"{s} >= 0"), KeyError, message)
 
 
@@ -514,12 +488,6 @@ def test_numbers_beyond_floats():
     raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)
     exact = [2**53, 2**53 + 1] * 9
     assert skci.AccuracyCI()(exact, exact) == 1
-
-    def gain(tp, fp, fn, tn):
-        return 1e300 * (tp + tn)
-
-    call = partial(skci.make_metric_ci, gain, name="gain", bounds=(0, 1e300))
-    raises(call, ValueError, "^g of 'gain' must have absolute values below 1e")
 
 
 def test_integers_of_128_bits():

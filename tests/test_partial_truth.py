@@ -540,7 +540,7 @@ def test_scores_in_bins_have_proxies(rows):
     np.testing.assert_allclose(limits(found), limits(exact), atol=5e-4)
 
 
-def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
+def test_batches_that_do_not_fit_are_an_error(rows):
     taken, first = batches_of(rows), slice(500)
     accumulator = JointAccumulator("accuracy")
     accumulator.update(**taken(["y_true", "y_pred", "judge"], first))
@@ -562,13 +562,6 @@ def test_batches_that_do_not_fit_are_an_error(rows, tmp_path):
     without.update(**taken(["y_true", "y_pred", "judge"], slice(1000, 1500)))
     with pytest.raises(ValueError, match="at least 10 labels, got 0 in 500 rows"):
         without.report()
-    accumulator.save(tmp_path / "table.json")
-    text = (tmp_path / "table.json").read_text()
-    named = text.replace('"proxies": ["judge"', '"proxies": ["else"')
-    assert named != text
-    (tmp_path / "table.json").write_text(named)
-    with pytest.raises(ValueError, match=r"proxies must be .* got unknown \['else'\]"):
-        JointAccumulator.load(tmp_path / "table.json", "accuracy")
 
 
 # Labels by known probabilities
@@ -858,15 +851,12 @@ def test_grades_of_subgroups_are_those_of_their_items(grades):
             )
 
 
-HINT = ".* average several judges, as in proxy={model: mean of judges}"
-
-
 @pytest.mark.parametrize(
     ("proxy", "message"),
     [
-        (lambda a: {"one": a, "two": a}, "proxy must have the same models" + HINT),
-        (lambda a: {"A": {"one": a, "two": a}}, "proxy must have the same" + HINT),
-        (lambda a: {"A": np.transpose([a, a])}, r"proxy\['A'\] must have one" + HINT),
+        (lambda a: {"one": a, "two": a}, "proxy must have the same models"),
+        (lambda a: {"A": {"one": a, "two": a}}, "proxy must have the same"),
+        (lambda a: {"A": np.transpose([a, a])}, r"proxy\['A'\] must have one"),
         (lambda a: {"A": a + 1}, "proxy must hold numbers from 0 to 1, got 1"),
     ],
 )

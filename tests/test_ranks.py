@@ -378,7 +378,7 @@ report.ranks().top("accuracy") -> ValueError -> 'accuracy'; pass metric='accurac
 report.ranks()["f1"] -> KeyError -> \(model, metric\), as in \('.', 'f1'\), got
 report.ranks()["A"] -> KeyError -> as in \('A', 'accuracy'\), got 'A'
 report.ranks()["A", "F1"] -> KeyError -> got 'F1'; did you mean 'f1'\?
-report.best("f1")["f1", "A"] -> KeyError -> indexed by model, as in 'A', got
+report.best("f1")["f1", "A"] -> KeyError -> indexed by \(model\), as in \('A',\), got
 report.best("f1")["E"] -> KeyError -> report\[model\]: model must be one of
 """),
 )

@@ -490,7 +490,7 @@ def test_columns_that_are_not_named_are_explained():
                 "B": Runs([a] * 3, paired=True),
             },
             ValueError,
-            "the same number of paired runs, got {'A': 2, 'B': 3}",
+            "the same names for all models, got {'A': \\['1', '2'\\], 'B': \\['1',",
         ),
         (
             lambda y, a: {"A": Runs([a, a]), "A, run 1": a},
@@ -512,7 +512,7 @@ def test_where_runs_cannot_be():
         JointAccumulator("accuracy").update(y, labels)
     with pytest.raises(TypeError, match="joint_report accepts Runs"):
         roc_report(y, scores)
-    with pytest.raises(TypeError, match="got Runs; pass the majority, or one expert"):
+    with pytest.raises(TypeError, match="got Runs; joint_report accepts Runs of y_p"):
         joint_report(as_runs({"A": [y, y]})["A"], y, metrics="recall")
     with pytest.raises(TypeError, match="joint_report accepts Runs"):
         AccuracyCI()(y, labels["A"])

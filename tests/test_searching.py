@@ -203,9 +203,9 @@ BAYES, SMOOTHING = GaussianNB(), {"var_smoothing": [1e-9, 0.1]}
 @pytest.mark.parametrize(
     ("cv", "words"),
     [
-        (CV, "with the splitter of the search (KFold)"),
+        (CV, "with the splits of the search"),
         ([*CV.split(X)], "with the splits of the search"),
-        (3, "in 3 folds as in the search"),
+        (3, "with as many folds as the search"),
     ],
 )
 def test_a_report_takes_over_the_splits_of_the_search_and_says_so(cv, words):
@@ -227,7 +227,6 @@ def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
     search = GridSearchCV(BAYES, SMOOTHING, cv=GroupKFold(4)).fit(X, Y, groups=groups)
     report = search_report(search, X, Y, metrics="accuracy", groups=groups)
     assert "the default for splits by GroupKFold" in str(report)
-    assert "search (GroupKFold)" in str(report)
     for train, test in report.splits:
         assert not set(groups[train]) & set(groups[test])
     with pytest.raises(ValueError, match="'groups' parameter should not be None"):
@@ -264,10 +263,10 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         (
             {"search": GridSearchCV(TREE, DEPTHS)},
             NotFittedError,
-            "^search must be fitted, got an unfitted GridSearchCV; call its",
+            "^search must be a fitted search .*, got GridSearchCV",
         ),
-        ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
-        ({"search": TREE}, TypeError, "search must be a fitted"),
+        ({"search": GridSearchCV}, NotFittedError, "search must be a fitted"),
+        ({"search": TREE}, NotFittedError, "search must be a fitted"),
         ({"top": 0}, ValueError, "top must be a whole number of at least 1, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),
         ({"rank_by": "f1"}, ValueError, r"rank_by must be one of \['score'\]"),
@@ -332,7 +331,6 @@ def test_scorers_serve_searches_with_their_limits():
     assert (low <= found["split1_test_f1"]).all()
     assert (found["split1_test_f1"] <= high).all()
     assert search.best_index_ == found["mean_test_accuracy_low"].argmax()
-    assert "interval_scorers({'accuracy': AccuracyCI()" in repr(search)
 
 
 def test_scorers_pass_weights_on_and_take_other_names():
@@ -361,7 +359,6 @@ def test_scorers_take_the_positive_label():
     ]
     for key in found[0].keys() - {"fit_time", "score_time"}:
         np.testing.assert_array_equal(found[0][key], found[1][key])
-    assert "pos_label='sick'" in repr(interval_scorers("f1", pos_label="sick"))
     with pytest.raises(ValueError, match="pos_label must be one of the labels"):
         interval_scorers("f1")(BAYES.fit(X, named), X, named)
     with pytest.raises(ValueError, match="unknown metric"):

@@ -155,6 +155,22 @@ def test_a_million_rows_take_little_memory(options, n):
         assert abs((low + high) / 2 - mean) < 4 * error
 
 
+def test_limits_are_shifted_by_the_skewness_of_moving_averages():
+    """Sums of e_t + e_(t-1) for exponential e_t have a skewness of about 2 / sqrt n.
+
+    Johnson (1978): limits are shifted by (1 + 2 z^2) / 6 skewness standard errors.
+    """
+    n, shifts = 10_000, []
+    for seed in range(20):
+        shocks = np.random.default_rng(seed).exponential(size=n + 1)
+        losses = shocks[1:] + shocks[:-1]
+        found = grades_report({"A": losses}, design=TimeOrder())["A", "mean"]
+        centre = (found.low + found.high) / 2
+        shifts.append((centre - losses.mean()) / found.standard_error)
+    expected = (1 + 2 * stats.norm.ppf(0.975) ** 2) / 6 * 2 / np.sqrt(n)
+    assert np.mean(shifts) == pytest.approx(expected, rel=0.1)
+
+
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_degrees_of_freedom_are_those_of_windows():
     errors = np.where((MONTH % 200 < 12) & (MONTH > 12), 3.0, 0.3)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from skci import uplift_report
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -272,6 +273,20 @@ def test_propensities_are_in_the_header_and_warn_near_0(low):
     assert title.endswith(
         f"rows weighted by propensities {low} to {propensity.max():.3g}"
     )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_few_treated_rows_have_the_width_of_welch():
+    """Welch: about 19 degrees of freedom, so that normal limits are too close."""
+    treatment, ratios = np.arange(320) < 20, []
+    for seed in range(20):
+        y = np.random.default_rng(seed).normal(size=320) * np.where(treatment, 1, 0.01)
+        report = uplift_report(y, y * 0, treatment=treatment, metrics="uplift", top=1)
+        found = report["y_pred", "uplift@1"]
+        test = stats.ttest_ind(y[treatment], y[~treatment], equal_var=False)
+        known = test.confidence_interval()
+        ratios.append((found.high - found.low) / (known.high - known.low))
+    assert np.mean(ratios) == pytest.approx(1, abs=0.03)
 
 
 def test_few_events_warn():

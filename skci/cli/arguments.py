@@ -59,7 +59,6 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, and exit with an error if there are unknown arguments."""
         self._arguments = sys.argv[1:] if args is None else [*args]
-        self.stored: set[str] = set()
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
@@ -73,16 +72,17 @@ class Parser(argparse.ArgumentParser):
     def _closest_option(self, arguments: Sequence[str]) -> str | None:
         """Return the option most similar to the first unknown option."""
         actions = self._option_string_actions
-        for text in arguments:
-            option = text.partition("=")[0]
-            if option in actions or not option.startswith("-"):
-                continue
-            name = option.strip("-").replace("-", "_")
-            for flag, action in actions.items():
-                if name == action.dest or is_synonym(name, action.dest):
-                    return flag
-            if matches := difflib.get_close_matches(option, actions, 1, 0.75):
-                return matches[0]
+        options = [text.partition("=")[0] for text in arguments]
+        for option in options:
+            if option.startswith("-") and option not in actions:
+                name = option.strip("-").replace("-", "_")
+                same = [
+                    flag
+                    for flag, action in actions.items()
+                    if name == action.dest or is_synonym(name, action.dest)
+                ]
+                near = difflib.get_close_matches(option, actions, 1, 0.75)
+                return next(iter(same + near), None)
         return None
 
     def error(self, message: str) -> NoReturn:
@@ -100,18 +100,14 @@ class _Store(argparse.Action):
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
     ) -> None:
         before: Any = getattr(namespace, self.dest)
-        if self.dest in parser.stored:
-            message = "must be given once; remove one of them"
-            if isinstance(before, list) and isinstance(values, list):
-                values = before + values
-            elif not (isinstance(before, dict) and isinstance(values, dict)):
-                raise argparse.ArgumentError(self, message)
-            elif twice := before.keys() & values.keys():
-                message = f"must have distinct names, got {min(twice)!r} twice"
-                raise argparse.ArgumentError(self, message)
-            else:
-                values = before | values
-        parser.stored.add(self.dest)
+        both = {type(before), type(values)}
+        if both == {list}:
+            values = before + values
+        elif both == {dict} and not before.keys() & values.keys():
+            values = before | values
+        elif before is not None:
+            message = "must be given once, or with distinct names"
+            raise argparse.ArgumentError(self, message)
         setattr(namespace, self.dest, values)
 
 

@@ -6,10 +6,9 @@ CSV files are read by the standard library, Parquet and Arrow files by pyarrow.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
-from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +99,7 @@ def read_batches(
                     else _parse(cells[column], column in text_columns, missing)
                     for column in columns
                 }
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, csv.Error) as error:
         problem = getattr(error, "strerror", None) or error
         raise ValueError(f"{path}: {problem}") from error
 
@@ -137,64 +136,52 @@ def _column(values: Sequence[Any]) -> Array:
 
 
 def _csv_batches(
-    path: str,
-    columns: Sequence[str],
-    delimiter: str,
-    batch_rows: int,
-    growing: bool,
-) -> Iterator[dict[str, list[str]]]:
+    path: str, columns: Sequence[str], delimiter: str, batch_rows: int, growing: bool
+) -> Iterator[dict[str, Sequence[str]]]:
     from_stdin = path == STANDARD_INPUT
-    with open(
-        0 if from_stdin else path,
-        encoding="utf-8-sig",
-        newline="",
-        closefd=not from_stdin,
-    ) as file:
-        lines = filter(_has_end, file) if growing else file
-        reader = csv.reader(
-            lines, delimiter=delimiter, skipinitialspace=True, strict=True
-        )
-        # without blank lines
-        rows = filter(None, _complete_rows(reader) if growing else reader)
-        try:
-            header = next(rows, [])
-            _check_columns(columns, header)
-            positions = [header.index(column) for column in columns]
-            n_rows = 0
+    source: Any = 0 if from_stdin else path
+    with open(source, encoding="utf-8-sig", newline="", closefd=not from_stdin) as file:
+        rows = csv_rows(csv_reader(file, delimiter, growing), growing)
+        header = next(rows, [])
+        _check_columns(columns, header)
+        positions = [header.index(column) for column in columns]
+        while True:
             cells: list[list[str]] = [[] for _ in columns]
-            block_rows = gcd(batch_rows, _BLOCK_ROWS)
-            while block := list(islice(rows, block_rows)):
-                _check_lengths(block, len(header), n_rows)
-                n_rows += len(block)
+            remaining = islice(rows, batch_rows)
+            while block := [*islice(remaining, _BLOCK_ROWS)]:
                 for column, k in zip(cells, positions, strict=True):
                     column += [row[k] for row in block]
-                if not n_rows % batch_rows:
-                    yield dict(zip(columns, cells, strict=True))
-                    cells = [[] for _ in columns]
-            if n_rows % batch_rows:
-                yield dict(zip(columns, cells, strict=True))
-        except csv.Error as error:
-            raise ValueError(f"line {reader.line_num}: {error}") from error
-        except UnicodeDecodeError as error:
-            requirement = (
-                "the file must be text in UTF-8; convert it with iconv -t UTF-8"
-            )
-            raise ValueError(
-                f"{requirement}, got {error.object[error.start :][:1]!r}"
-            ) from error
+            if not cells[0]:
+                return
+            yield dict(zip(columns, cells, strict=True))
 
 
-def _has_end(line: str) -> bool:
-    return line.endswith(("\n", "\r"))
+def csv_reader(file: Iterable[str], delimiter: str, growing: bool) -> Any:
+    """Return a reader of a CSV file, which skips an incomplete line if `growing`."""
+    lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
-def _complete_rows(rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Yield all complete rows of a file that may end in the middle of a row."""
+def csv_rows(reader: Any, growing: bool) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file, beginning with the header.
+
+    Blank lines are skipped. If `growing` is true, an incomplete row at the end is also
+    skipped.
+    """
+    n_fields = 0
     try:
-        yield from rows
+        for row in filter(None, reader):
+            n_fields = n_fields or len(row)
+            if len(row) != n_fields:
+                raise csv.Error(
+                    f"every row must have {n_fields} fields, got {len(row)}"
+                )
+            yield row
     except (csv.Error, UnicodeDecodeError) as error:
-        if "unexpected end of data" not in str(error):
-            raise
+        if not (growing and "unexpected end of data" in str(error)):
+            is_text = isinstance(error, csv.Error)
+            problem = f"{error}" if is_text else f"must be text in UTF-8: {error}"
+            raise csv.Error(f"line {reader.line_num}: {problem}") from error
 
 
 def _check_columns(columns: Sequence[str], header: Sequence[str]) -> None:
@@ -204,15 +191,7 @@ def _check_columns(columns: Sequence[str], header: Sequence[str]) -> None:
             raise ValueError(f"the file must have one column {column!r}, got {got}")
 
 
-def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
-    if set(map(len, rows)) != {n_fields}:
-        for k, row in enumerate(rows, n_before + 1):
-            if len(row) != n_fields:
-                got = f"got {len(row)} in row {k}"
-                raise ValueError(f"every row must have {n_fields} fields, {got}")
-
-
-def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
+def _parse(cells: Sequence[str], is_text: bool, missing: Collection[str]) -> Array:
     """Convert the text cells of a column to values, and missing cells to None."""
     # Python converts "1_2" to 12, although "1_2" may be a different label.
     for number in () if is_text or "_" in "".join(cells) else (int, float):

@@ -33,7 +33,7 @@ from skci.data.row_options import (
     distinct_names,
     is_missing_named,
 )
-from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint, check_no_tags
+from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint
 
 _MAX_OUTCOMES = 10_000_000
 """Maximum number of distinct outcomes that are fetched."""
@@ -105,9 +105,6 @@ class Frame:
         have missing values.
         """
         if isinstance(self._frame, Mapping):
-            if set(kinds) == {"labels"}:
-                for column, parameter in self._parameters.items():
-                    check_no_tags(self._frame[column], parameter)
             return {k: _read(_mapped, self._frame, v) for k, v in self.names.items()}
         table, is_counted = self._fetch(kinds)
         if is_missing_named(options.missing):
@@ -140,14 +137,12 @@ class Frame:
                 self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
             table = frame.select(names)
-            # For numbers in memory, counting in the library is not faster.
+            # For numbers in memory, counting in the library is not faster. Libraries
+            # cannot count lists and other objects.
             dtypes = table.schema.values()
-            if not limited or all(x.is_numeric() or x == nw.Boolean for x in dtypes):
+            are_simple = all(x.is_numeric() or x == nw.Boolean for x in dtypes)
+            if not limited or are_simple or any(map(_is_object, dtypes)):
                 return table, False
-            for column, parameter in self._parameters.items():
-                series = table[column]
-                if series.dtype.is_nested() or "Object" in str(series.dtype):
-                    check_no_tags(series.head(1).to_list(), parameter)
             table = _grouped(nw, _unified(nw, table), names)
         else:
             batches = self._batches(frame, names)
@@ -385,6 +380,11 @@ def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
     """Return the distinct rows of a frame and their frequencies."""
     groups = frame.group_by(*names, drop_null_keys=False)
     return groups.agg(nw.len().alias(_N_ROWS))
+
+
+def _is_object(dtype: Any) -> bool:
+    """Whether the entries of a column are lists or other objects."""
+    return dtype.is_nested() or str(dtype) == "Object"
 
 
 def _unified(nw: Any, table: Any) -> Any:

@@ -23,7 +23,6 @@ from skci._validation import (
 )
 from skci.data.rows import (
     answer_hint,
-    check_no_tags,
     check_present,
     shape_of,
 )
@@ -35,12 +34,8 @@ _LABEL_TYPES = (str, Real, np.bool_)
 _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
 _BLOCK = 1 << 12  # rows searched for another label before all rows
 _CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
-_DENSE_COLUMNS = 16
-"""Maximum number of columns whose outcomes are counted in a table.
-
-The outcomes of more columns are packed into words and sorted.
-"""
-_WORD = np.dtype(">u8")
+DENSE_COLUMNS = 16
+"""Maximum number of columns whose outcomes are counted in a table."""
 
 NUMBERS_HINT = (
     "use metrics of numbers, such as 'mean_squared_error', 'mean_absolute_error' and "
@@ -285,7 +280,6 @@ def check_one_target(vocabulary: Vocabulary, name: str) -> None:
 def check_indicators(values: Any, name: str) -> Array:
     """Check that multilabel targets are 0 or 1, and convert them to booleans."""
     dense = values.toarray() if hasattr(values, "toarray") else values
-    check_no_tags(values, name)
     matrix = as_array(dense, name, "an array with a column for each target")
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(
@@ -302,7 +296,7 @@ def check_indicators(values: Any, name: str) -> Array:
         other = next((x for x in entries if is_null(x) or x not in (0, 1)), None)
         raise ValueError(
             f"{name} must hold 0 or 1 for each target, got {other!r}, of dtype "
-            f"{matrix.dtype}"
+            f"{matrix.dtype}{TAGS_HINT * isinstance(other, str)}"
         )
     return present
 
@@ -333,13 +327,11 @@ def count_two_labels(
     Returns the distinct combinations in lexicographic order, and the count of each
     combination. The combinations are a bool array of shape (m, columns), in which True
     is the positive label. Returns None if an entry is neither of the two labels.
-    `negative` is None if only the positive label is known.
+    `negative` is None if only the positive label is known. There may be at most
+    `DENSE_COLUMNS` columns.
     """
     n, n_columns = len(columns[0]), len(columns)
-    dense = n_columns <= _DENSE_COLUMNS
-    table = np.zeros(1 << n_columns if dense else 0, dtype=np.intp)
-    n_words = -(-n_columns // (8 * _WORD.itemsize))
-    words = None if dense else np.empty((n, n_words), dtype=np.uint64)
+    table = np.zeros(1 << n_columns, dtype=np.intp)
     codes = np.empty((n_columns, min(n, _CACHED)), dtype=bool)
     for start in range(0, n, _CACHED):
         rows = slice(start, start + _CACHED)
@@ -349,19 +341,11 @@ def count_two_labels(
         )
         if not _encode(block_columns, positive, negative, block):
             return None
-        if words is None:
-            table += _tabulate(block)
-        else:
-            words[rows] = _pack(block, n_words)
-    if words is None:
-        outcomes = _all_outcomes(n_columns)
-        if np.count_nonzero(table) == len(table):
-            return outcomes, table
-        return outcomes[table > 0], table[table > 0]
-    words, counts = _count_words(words)
-    # Columns are contiguous in memory, because later steps read columns.
-    octets = np.ascontiguousarray(words.astype(_WORD).view(np.uint8).T)
-    return np.unpackbits(octets, axis=0, count=n_columns).view(bool).T, counts
+        table += _tabulate(block)
+    outcomes = _all_outcomes(n_columns)
+    if np.count_nonzero(table) == len(table):
+        return outcomes, table
+    return outcomes[table > 0], table[table > 0]
 
 
 def encode_two_labels(
@@ -439,25 +423,3 @@ def _as_numbers(block: Array) -> Array:
         np.add(numbers, numbers, out=numbers)
         np.add(numbers, column, out=numbers)
     return numbers
-
-
-def _pack(block: Array, n_words: int) -> Array:
-    """Pack bool columns into integers, in which the first column is the highest bit."""
-    n_columns, n = block.shape
-    octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
-    for start in range(0, n_columns, 8):  # np.packbits is slow across columns
-        eight = block[start : start + 8]
-        octets[:, start // 8] = _as_numbers(eight) << (8 - len(eight))
-    return octets.view(_WORD)
-
-
-def _count_words(words: Array) -> tuple[Array, Array]:
-    """Return the sorted distinct rows of an integer matrix, with their counts."""
-    if words.shape[1] == 1:
-        words.sort(axis=0)
-    else:
-        words = words[np.lexsort(words.T[::-1])]
-    first = np.ones(len(words), dtype=bool)
-    np.any(words[1:] != words[:-1], axis=1, out=first[1:])
-    starts = np.flatnonzero(first)
-    return words[starts], np.diff(starts, append=len(words))

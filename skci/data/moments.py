@@ -320,52 +320,35 @@ class MomentSample(Sample):
                     f"{largest:.3g}"
                 )
         means = Means.of_rows(monomials, variables, sample.rows.weights)
-        models = sample.labelled, sample.scores, sample.numbers, sample.items
-        return cls._of_rows(
-            means, sample.rows, sample.design, sample.vocabulary, models
-        )
+        return cls._of_few_rows(sample, means, sample.rows, sample.design)
 
     @classmethod
-    def _of_rows(
-        cls, means: Means, rows: Rows, design: Any, vocabulary: Vocabulary, models: Any
-    ) -> MomentSample:
-        """Return a sample of a few weighted rows with the same moments as all rows."""
-        values, few, drawn = few_rows(means.values, rows, design)
-        means = replace(means, values=values)
-        return cls.of_models(few, drawn, means, vocabulary, *models)
-
-    @classmethod
-    def of_models(
+    def _of_few_rows(
         cls,
+        sample: Sample,
+        means: Means,
         rows: Rows,
         design: Any,
-        means: Means,
-        vocabulary: Vocabulary,
-        labelled: Iterable[str],
-        *others: Iterable[str],
+        vocabulary: Vocabulary | None = None,
     ) -> MomentSample:
-        """Return a sample that contains the moments of predictions.
+        """Return a few weighted rows with the moments of `rows`.
 
-        `labelled` are the names of the models with predicted labels. `others` are the
-        names of the models with scores, with numbers and with items.
+        The models, and by default the vocabulary, come from `sample`.
         """
+        vocabulary = sample.vocabulary if vocabulary is None else vocabulary
+        values, rows, design = few_rows(means.values, rows, design)
         none = np.zeros((0, len(vocabulary.targets)))
-        scores, numbers, items = others
         return cls(
             rows=rows,
             design=design,
             vocabulary=vocabulary,
             codes=none,
-            labelled=tuple(labelled),
-            scores=dict.fromkeys(scores, Scores(none)),
-            numbers=dict.fromkeys(numbers, none),
-            items=dict.fromkeys(items, none),
-            means=means,
+            labelled=sample.labelled,
+            scores=dict.fromkeys(sample.scores, Scores(none)),
+            numbers=dict.fromkeys(sample.numbers, none),
+            items=dict.fromkeys(sample.items, none),
+            means=replace(means, values=values),
         )
-
-    def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
-        """Return the sample with only some of the moments."""
-        return replace(self, means=self.means.among(monomials))
 
     def __add__(self, other: Sample) -> MomentSample:
         vocabulary = self.check_addable(other)
@@ -375,8 +358,7 @@ class MomentSample(Sample):
         means = self.means.joined(other.means, second / (first + second))
         rows = Rows.concatenate([sample.rows for sample in samples])
         design = united_design(samples, np.arange(len(rows)), rows.scale)
-        models = self.labelled, self.scores, self.numbers, self.items
-        return self._of_rows(means, rows, design, vocabulary, models)
+        return self._of_few_rows(self, means, rows, design, vocabulary)
 
     def check_addable(self, other: Sample) -> Vocabulary:
         vocabulary = super().check_addable(other)

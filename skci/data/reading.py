@@ -22,6 +22,7 @@ from skci._validation import (
 )
 from skci.data.frames import columns_of_data
 from skci.data.labels import (
+    DENSE_COLUMNS,
     NUMBERS_HINT,
     check_indicators,
     check_label,
@@ -184,6 +185,7 @@ class Reader:
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
         kind, several = wanted.truth, False
         if kind == "labels":
+            check_no_tags(y_true, truth)
             has_column = getattr(y_true, "ndim", None) == 1
             several = wanted.several and not has_column and is_multilabel(y_true)
             y = (check_indicators if several else as_column)(y_true, truth)
@@ -267,6 +269,8 @@ class Reader:
                 name = parameter_name(model, parameter)
                 axes = ["index"] if parameter == "y_score" else ["index", "columns"]
                 self.alignment.check(name, values, axes)
+                if parameter == "y_pred" and self.wanted.truth == "labels":
+                    check_no_tags(values, name)
                 if name == parameter and getattr(values, "ndim", None) != 1:
                     self._check_one_model(parameter, values)
         read: dict[str, Any] = {}
@@ -376,8 +380,6 @@ class Reader:
             (shape[1] == n != shape[0])
             or (shape[0] == n and shape[1] > 1 and not may_have_columns)
         ):
-            if shape[0] == n:
-                check_no_tags(values, parameter)
             hint = probabilities_hint(values) if shape[0] == n else ""
             hint = hint or SEVERAL_MODELS_HINT
             if shape[0] != n:  # one row for each run
@@ -432,7 +434,7 @@ class Reader:
         is_symmetric = requirements.infer_pos_label and requirements.pos_label is None
         if is_symmetric and negative is not None:
             negative, positive = sorted([negative, positive])
-        count = self.rows.are_plain and not by_rows
+        count = self.rows.are_plain and not by_rows and len(columns) <= DENSE_COLUMNS
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)
         if result is None:

@@ -1,7 +1,7 @@
 """Columns that are not in memory: arrays on devices, and Dask arrays in blocks.
 
-Arrays on devices are copied to the host, or counted on the device through the array
-API. Blocks of rows are read separately, and the samples of all blocks are added.
+Arrays on devices are copied to the host. Blocks of rows are read separately, and the
+samples of all blocks are added.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from skci.inference.parameter import DEFAULT_MODEL
 _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
 """Name of an unnamed column, for parameters that may have several columns."""
 _HOST = 1  # kDLCPU of DLPack
-_MAX_CODES = 2**31  # maximum number of joint outcomes, which integer codes represent
-
 
 _Key = tuple[str, str | None]
 """A parameter, and the name of its column if it may have several columns."""
@@ -71,39 +69,26 @@ def _title(key: _Key) -> str:
     return parameter if name is None else parameter_name(name, parameter)
 
 
-def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
+def on_host(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Copy the columns of some parameters to the memory of the host.
 
     Arrays on another device, such as a GPU, are copied if scikit-learn's option
-    ``array_api_dispatch`` is set. If `counted` is true and all columns are
-    one-dimensional on the same device, only the distinct rows are copied, with their
-    frequencies as "counts". Without the option, columns are returned unchanged.
+    ``array_api_dispatch`` is set. Other columns are returned unchanged.
 
     Parameters
     ----------
     columns : mapping of str to arrays
         Columns by parameter. The value is a mapping of columns if a parameter has
         several columns, and None if a parameter is not used.
-    counted : bool
-        Whether the distinct rows and their frequencies may be returned instead of all
-        rows.
     """
     if not get_config()["array_api_dispatch"]:
         return dict(columns)
     arrays = _by_key(columns)
-    remote = {key: array for key, array in arrays.items() if _is_on_device(array)}
-    if not remote:
+    on_device = {key: array for key, array in arrays.items() if _is_on_device(array)}
+    if not on_device:
         return dict(columns)
-    fetched, counts = None, None
-    kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
-    is_weighted = not {"sample_weight", "counts"}.isdisjoint(name for name, _ in arrays)
-    is_homogeneous = len(remote) == len(arrays) and len(kinds) == 1
-    if counted and is_homogeneous and not is_weighted:
-        fetched, counts = _count(remote)
-    if fetched is None:
-        fetched = {key: _fetch(array, _title(key)) for key, array in remote.items()}
-    result = dict(columns) | _by_parameter(arrays | fetched)
-    return result if counts is None else result | {"counts": counts}
+    copied = {key: _fetch(array, _title(key)) for key, array in on_device.items()}
+    return dict(columns) | _by_parameter(arrays | copied)
 
 
 def _is_on_device(values: Any) -> bool:
@@ -118,38 +103,6 @@ def _is_on_device(values: Any) -> bool:
         return bool(values.__dlpack_device__()[0] != _HOST)
     except (RuntimeError, TypeError, ValueError):
         return True
-
-
-def _count(
-    columns: Mapping[_Key, Any],
-) -> tuple[dict[_Key, Array] | None, Array | None]:
-    """Count the distinct rows of columns on a device.
-
-    Returns None if there are too many distinct rows, or if the array library does not
-    support counting.
-    """
-    first = next(iter(columns.values()))
-    try:
-        from array_api_compat import array_namespace
-    except ImportError:
-        array_namespace = getattr(type(first), "__array_namespace__", None)
-    if first.ndim != 1 or array_namespace is None:
-        return None, None
-    xp = array_namespace(first)
-    distinct: list[Array] = []  # values of each column in the distinct rows so far
-    row: Any = 0  # index of the distinct row of each row
-    for key, column in columns.items():
-        values, code = xp.unique_inverse(column)
-        n_values = int(values.shape[0])
-        n_rows = len(distinct[0]) if distinct else 1
-        if n_values * n_rows > _MAX_CODES:
-            return None, None
-        codes, row = xp.unique_inverse(row * n_values + code)
-        before, last = np.divmod(_fetch(codes, _title(key)), n_values)
-        distinct = [column_values[before] for column_values in distinct]
-        distinct.append(_fetch(values, _title(key))[last])
-    counts = _fetch(xp.unique_counts(row)[1], "counts")
-    return dict(zip(columns, distinct, strict=True)), counts
 
 
 def _fetch(array: Any, name: str) -> Array:

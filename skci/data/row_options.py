@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,7 +24,6 @@ from skci._validation import (
     is_null,
     join_names,
     named_columns,
-    near_hint,
 )
 from skci.data.rows import (
     MISSING_SUBGROUP_HINT,
@@ -103,14 +101,6 @@ class RowOptions:
         """
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
-        for name in names:
-            if _lacks(self.design, name):
-                class_name = type(self.design).__name__
-                raise ValueError(
-                    f"columns of design {class_name} must only name attributes of the "
-                    f"design, got {names!r} with the unknown name {name!r}"
-                    f"{near_hint(name, dir(self.design))}"
-                )
         return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
@@ -206,7 +196,7 @@ class RowOptions:
             check_mutually_exclusive(title, other_options | exclusive)
             design.check()
             return replace(rows, design=design)
-        missing = [name for name in _MEMBERS if _lacks(design, name)]
+        missing = [name for name in _MEMBERS if not hasattr(design, name)]
         if missing or isinstance(design, type):
             without = f" without {missing[0]}" if len(missing) == 1 else ""
             raise TypeError(
@@ -296,16 +286,6 @@ def _ranks_of_categories(values: Any) -> dict[Any, int]:
     if not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
         return {}
     return {category: k for k, category in enumerate(dtype.categories)}
-
-
-def _lacks(design: Any, name: str) -> bool:
-    """Whether an object has no attribute of this name.
-
-    An attribute that raises an error counts as existing.
-    """
-    missing = object()
-    static = inspect.getattr_static(design, name, missing)
-    return static is missing and not hasattr(design, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -450,16 +430,11 @@ class ValidatedRowOptions:
 
         The rows with each of the two labels become a stratum.
         """
-        if not codes.shape[1]:
-            raise ValueError(
-                "design=Prevalence needs a positive label; numbers, times, items and "
-                "grades have no positive label"
-            )
-        if not vocabulary.binary:
+        if not (codes.shape[1] and vocabulary.binary):
             kind = "targets" if vocabulary.multilabel else "labels"
+            got = f"{len(vocabulary.classes)} {kind}" if codes.shape[1] else "no labels"
             raise ValueError(
-                "design=Prevalence needs two labels, one of them positive, got "
-                f"{len(vocabulary.classes)} {kind}"
+                f"design=Prevalence needs two labels, one of them positive, got {got}"
             )
         positive = codes[:, 0].astype(int)
         sizes = np.bincount(positive, self.counts, 2)
@@ -543,16 +518,10 @@ def _name_missing(values: Array) -> Array:
     """
     if values.dtype.kind not in "fO":
         return values
-    entries = values.tolist()
     names = [
         _MISSING if is_null(x) else int_if_integral(x) if isinstance(x, float) else x
-        for x in entries
+        for x in values.tolist()
     ]
-    if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
-        raise ValueError(
-            f"missing='group' collects missing values in a subgroup {_MISSING!r}, but "
-            "by already contains this name; replace the missing values by another name"
-        )
     return np.fromiter(names, dtype=object, count=len(names))
 
 

@@ -70,7 +70,6 @@ def as_column(
     requirement = "a one-dimensional array of labels"
     column = values
     if type(values) is not np.ndarray or values.dtype.kind not in _LABEL_KINDS:
-        check_no_tags(values, name)
         column = as_array(values, name, requirement)
     if column.ndim != 1:
         column = flat(column)

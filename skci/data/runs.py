@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -271,16 +272,6 @@ class Runs:
             columns[parameter] = runs if model is not None else runs[DEFAULT_MODEL]
         return Bunch(**columns)
 
-    def _check_rows(self, y_true: Any, model: str) -> None:
-        """Check that the rows of an array of runs are not swapped with its columns."""
-        n, sizes = _length(y_true), {*map(_length, self.predictions)}
-        if n is not None and n == len(self) and not sizes & {n, None}:
-            raise ValueError(
-                f"Runs of {model!r} must have a value for each of the {n} rows of "
-                f"y_true in each run, got {n} runs of {join_names([*map(str, sizes)])} "
-                "rows; if columns are runs, pass Runs(array.T)"
-            )
-
     def __len__(self) -> int:
         return len(self.predictions)
 
@@ -300,31 +291,23 @@ class RunsOfModels:
     @classmethod
     def of(cls, runs: Mapping[str, Runs], models: Sequence[str]) -> RunsOfModels:
         """Combine the runs of several models, which must have equal options."""
-        options = {
-            (runs_of_model.paired, runs_of_model.degrees_of_freedom)
-            for runs_of_model in runs.values()
-        }
+        options = {(each.paired, each.degrees_of_freedom) for each in runs.values()}
         if len(options) > 1:
             raise ValueError(
                 "Runs must have the same paired= and degrees_of_freedom= for all "
                 f"models, got {sorted(options)}"
             )
         paired, df_method = options.pop()
-        sizes = {name: len(runs_of_model) for name, runs_of_model in runs.items()}
-        if paired and len(set(sizes.values())) > 1:
-            raise ValueError(
-                f"all models must have the same number of paired runs, got {sizes}"
-            )
         names = {name: runs_of_model.names for name, runs_of_model in runs.items()}
-        if paired and len({frozenset(run_names) for run_names in names.values()}) > 1:
+        if paired and len({*map(frozenset, names.values())}) > 1:
             raise ValueError(
                 f"paired runs must have the same names for all models, got {names}"
             )
-        columns: dict[str, tuple[str, str | None]] = {}
-        for model in models:
-            for s in names.get(model, [None]):
-                column = model if s is None else run_name(model, s)
-                columns[column] = model, s
+        columns = {
+            run_name(model, run): (model, run)
+            for model in models
+            for run in names.get(model, [None])
+        }
         return cls(columns, paired, df_method)
 
     @property
@@ -358,18 +341,18 @@ def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def run_name(model: str, run: Any) -> str:
-    """Name of a run of a model, for messages."""
-    return f"{model}, run {run}"
+    """Name of a run of a model, for messages; the only run has the model's name."""
+    return model if run is None else f"{model}, run {run}"
 
 
 def split_runs(
-    unnamed: str = DEFAULT_MODEL, y_true: Any = None, /, **predictions: Any
+    unnamed: str = DEFAULT_MODEL, /, **predictions: Any
 ) -> tuple[list[Any], RunsOfModels | None]:
     """Convert runs to separate columns of predictions.
 
     Returns the predictions of each parameter, and the model and run of each column.
     Without :class:`Runs`, returns unchanged predictions and None. `unnamed` is the name
-    of an unnamed model, and `y_true` is the truth if it is known.
+    of an unnamed model.
     """
     if not any(map(_holds_runs, predictions.values())):
         return list(predictions.values()), None
@@ -379,42 +362,34 @@ def split_runs(
             by_model[parameter] = {unnamed: values}
         elif values is not None:
             by_model[parameter] = named_columns(values, parameter, unnamed)
-    runs_by_model: dict[str, Runs] = {}
-    for columns_of_models in by_model.values():
-        for model, values in columns_of_models.items():
-            if isinstance(values, Runs):
-                values._check_rows(y_true, model)
-                other = runs_by_model.setdefault(model, values)
-                if {*other.names} != {*values.names}:
-                    raise ValueError(
-                        f"Runs of {model!r} must have the same names in y_pred and "
-                        f"y_score, got {other.names} and {values.names}"
-                    )
+    models = dict.fromkeys(chain(*by_model.values()))
+    runs: dict[str, Runs] = {}
     columns: dict[str, dict[str, Any]] = {}
-    for parameter, columns_of_models in by_model.items():
-        lacking = [
-            m for m in runs_by_model if not isinstance(columns_of_models.get(m), Runs)
-        ]
-        if lacking:
+    for model in models:
+        values = [entries.get(model) for entries in by_model.values()]
+        are_runs = [isinstance(entry, Runs) for entry in values]
+        if any(are_runs) and not all(are_runs):
             raise ValueError(
                 "y_pred and y_score must both be Runs if one of them is, got only one "
-                f"for {join_names(lacking)}"
+                f"for {model}"
             )
+        if any(are_runs):
+            runs[model] = values[0]
+            if {*values[0].names} != {*values[-1].names}:
+                raise ValueError(
+                    f"Runs of {model!r} must have the same names in y_pred and "
+                    f"y_score, got {values[0].names} and {values[-1].names}"
+                )
+    for parameter, entries in by_model.items():
         pairs: list[tuple[str, Any]] = []
-        for model, values in columns_of_models.items():
-            if isinstance(values, Runs):
-                runs = zip(values.names, values.predictions, strict=True)
-                pairs += ((run_name(model, s), run) for s, run in runs)
-            else:
-                pairs.append((model, values))
+        for model, entry in entries.items():
+            by_run: dict[str | None, Any] = {None: entry}
+            if isinstance(entry, Runs):
+                by_run = dict(zip(entry.names, entry.predictions, strict=True))
+            pairs += [(run_name(model, run), column) for run, column in by_run.items()]
         check_distinct([name for name, _ in pairs], parameter)
         columns[parameter] = dict(pairs)
-    models = dict.fromkeys(
-        model for columns_of_models in by_model.values() for model in columns_of_models
-    )
-    return [*map(columns.get, predictions)], RunsOfModels.of(
-        runs_by_model, list(models)
-    )
+    return [*map(columns.get, predictions)], RunsOfModels.of(runs, [*models])
 
 
 def _holds_runs(predictions: Any) -> bool:
@@ -438,14 +413,6 @@ def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]
     labels = np.array(titles, dtype=object)[row]
     columns: dict[str, tuple[str, str | None]] = dict(zip(titles, pairs, strict=True))
     return labels, RunsOfModels(columns, paired, DF_METHODS[0])
-
-
-def _length(values: Any) -> int | None:
-    """Return the number of rows of an array or a list, or None for other objects."""
-    if isinstance(values, list | tuple):
-        return len(values)
-    shape = getattr(values, "shape", None)
-    return shape[0] if isinstance(shape, tuple) and shape else None
 
 
 def _pairs_of_runs(

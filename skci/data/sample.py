@@ -500,66 +500,54 @@ class Sample:
 
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the joint vocabulary."""
-        error_prefix, both = "batches must", (self, other)
-        for data, has in (
-            ("moments", {type(sample) is Sample for sample in both}),
-            ("proxy", {sample.proxies is None for sample in both}),
-            ("groups", {sample.design.rows_are_units for sample in both}),
-            ("by", {sample.subgroups is None for sample in both}),
-            ("query", {sample.queries is None for sample in both}),
-        ):
-            if len(has) > 1:
+        other_layout = other.layout
+        for requirement, value in self.layout.items():
+            if value != other_layout[requirement]:
                 raise ValueError(
-                    f"{error_prefix} all have {data} or none, got a mixture"
+                    f"batches must {requirement}, got {value} and "
+                    f"{other_layout[requirement]}"
                 )
-        if self.kinds != other.kinds:
-            raise ValueError(
-                f"{error_prefix} have the same models, got {self.kinds} and "
-                f"{other.kinds}"
-            )
-        if not np.array_equal(self.score_edges, other.score_edges):
-            raise ValueError(
-                f"{error_prefix} have the same score_bins, or no score_bins"
-            )
-        proxies = [
-            "prediction" if sample.by_prediction else list(sample.proxies or ())
-            for sample in both
-        ]
-        if proxies[0] != proxies[1]:
-            raise ValueError(
-                f"{error_prefix} have the same proxies, got {proxies[0]} and "
-                f"{proxies[1]}"
-            )
         if self.queries is not None and other.queries is not None:
             self.queries.check_apart(other.queries)
-        columns = [s.subgroups.columns for s in both if s.subgroups is not None]
-        if columns and columns[0] != columns[1]:
-            first, second = map(list, columns)
-            raise ValueError(
-                f"{error_prefix} have the same columns of by in the same order, got "
-                f"{first} and {second}"
-            )
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:
             raise ValueError(
-                f"{error_prefix} have the same labels for scores, got "
+                "batches must have the same labels for scores, got "
                 f"{self.vocabulary.labels} and {other.vocabulary.labels}; pass all "
                 "labels as labels="
             )
-        if self.truth.shape[1] != other.truth.shape[1]:
-            raise ValueError(
-                f"{error_prefix} have the same number of targets, got "
-                f"{self.truth.shape[1]} and {other.truth.shape[1]}"
-            )
-        for model, numbers in self.numbers.items():
-            widths = numbers.shape[1], other.numbers[model].shape[1]
-            if widths[0] != widths[1]:
-                raise ValueError(
-                    f"{error_prefix} have equal numbers of columns for each model, got "
-                    f"{widths[0]} and {widths[1]} for {model!r}"
-                )
         return vocabulary
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Properties that are equal in all samples of a sum, by requirement."""
+        edges = self.score_edges
+        present = {
+            "moments": type(self) is not Sample,
+            "proxy": self.proxies is not None,
+            "groups": not self.design.rows_are_units,
+            "by": self.subgroups is not None,
+            "query": self.queries is not None,
+        }
+        return {
+            f"all have {name} or none": "some" if value else "none"
+            for name, value in present.items()
+        } | {
+            "have the same models": self.kinds,
+            "have the same score_bins, or no score_bins": edges
+            if edges is None
+            else edges.tolist(),
+            "have the same proxies": "prediction"
+            if self.by_prediction
+            else list(self.proxies or ()),
+            "have the same columns of by in the same order": self.subgroups
+            and list(self.subgroups.columns),
+            "have the same number of targets": self.truth.shape[1],
+            "have equal numbers of columns for each model": {
+                model: numbers.shape[1] for model, numbers in self.numbers.items()
+            },
+        }
 
     @property
     def kinds(self) -> dict[str, list[str]]:

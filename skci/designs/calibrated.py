@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -17,10 +17,9 @@ from skci._options import short_repr
 from skci._validation import (
     as_numbers,
     as_pairs,
-    first_names,
+    check_choice,
     join_names,
     named_columns,
-    near_hint,
 )
 from skci.inference.designs.calibration import (
     raked_weights,
@@ -30,7 +29,6 @@ from skci.inference.designs.calibration import (
 )
 from skci.inference.designs.design import Component
 
-_MAX_SHOWN = 5  # names in a message
 _ROUNDING = 0.03  # largest error of a sum of rounded proportions
 
 
@@ -117,7 +115,6 @@ class Calibrated:
     _reasons: str
     _base: Array
     _basis: Array
-    _target: Array
 
     def __init__(
         self,
@@ -142,12 +139,7 @@ class Calibrated:
                 "Calibrated requires either like, or at least one of margins and means"
             )
         for name in names or self.like:
-            if name not in variables:
-                shown = join_names(first_names([*map(repr, variables)], _MAX_SHOWN))
-                hint = near_hint(name, variables)
-                raise ValueError(
-                    f"X must have the variable {name!r}, got {shown}{hint}"
-                )
+            check_choice(name, [*variables], "variables of the target")
             if hasattr(self, name):
                 raise ValueError(f"X must not name a variable {name!r}; rename it")
             setattr(self, name, variables[name])
@@ -187,17 +179,15 @@ class Calibrated:
         reasons = reasons_of_overlap(columns, means, n)
         values = np.stack([*columns.values()], axis=1)
         basis = np.insert(scale(values - means, with_mean=False), 0, 1, axis=1)
-        design._basis, design._target = basis[:n], basis[n:]
         if self.like:
-            weights = weights * self._odds(columns)
-        design._base, design._method = weights, "regression"
+            weights = weights * _odds(columns, n)
+        design._basis, design._base, design._method = basis, weights, "regression"
         weights = regression_weights(weights, basis[:n])
         if self.margins or self.like or weights.min() <= 0:
             design._method = "raking"
             weights = raked_weights(design._base, basis[:n, 1:])
         design._shares = weights / weights.sum()
-        reasons += reasons_of_weights(design._shares)
-        design._reasons = "; ".join(reasons)
+        design._reasons = "; ".join(reasons + reasons_of_weights(design._shares))
         return design, weights
 
     def _of_margins(self) -> tuple[dict[str, Array], Array]:
@@ -220,7 +210,7 @@ class Calibrated:
                     f"margins[{name!r}] must be counts, or proportions with the sum 1, "
                     f"got proportions with the sum {total:.3g}"
                 )
-            columns |= {f"{name} = {level!r}": values == level for level in shares}
+            columns |= _indicators(name, values, shares)
             means += [share / total for share in shares.values()]
         for name in self.means:
             columns[name] = as_numbers(getattr(self, name), f"X[{name!r}]")
@@ -238,27 +228,8 @@ class Calibrated:
                 columns[name] = both.astype(float)
                 continue
             texts = both.astype(str)
-            columns |= {
-                f"{name} = {x!r}": texts == x for x in np.unique(texts).tolist()
-            }
-        means = [column[self._n_rows :].mean() for column in columns.values()]
-        return columns, np.array(means)
-
-    def _odds(self, columns: Mapping[str, Array]) -> Array:
-        """Estimate the odds that rows of the test set belong to the target sample.
-
-        The odds are predicted out of fold by a logistic regression.
-        """
-        variables = np.stack(
-            [x if x.dtype == bool else scale(x) for x in columns.values()], axis=1
-        )
-        is_target = np.arange(len(variables)) >= self._n_rows
-        folds = StratifiedKFold(shuffle=True, random_state=0)
-        model, method = LogisticRegression(), "predict_proba"
-        both = cross_val_predict(model, variables, is_target, cv=folds, method=method)
-        negative, positive = both[: self._n_rows].T
-        odds: Array = positive / negative
-        return odds
+            columns |= _indicators(name, texts, np.unique(texts).tolist())
+        return columns, np.array([x[self._n_rows :].mean() for x in columns.values()])
 
     def components(self, influences: Any) -> Iterator[Component]:
         """Sum the values of the rows of each cluster.
@@ -295,10 +266,11 @@ class Calibrated:
         assert self._shares is not None
         shares, root = self._shares[:, np.newaxis], np.sqrt(self._base)[:, np.newaxis]
         values = np.asarray(influences) / shares
-        slopes = np.linalg.lstsq(root * self._basis, root * values, rcond=None)[0]
-        yield from self.components(shares * (values - self._basis @ slopes))
+        basis, target = np.split(self._basis, [self._n_rows])
+        slopes = np.linalg.lstsq(root * basis, root * values, rcond=None)[0]
+        yield from self.components(shares * (values - basis @ slopes))
         if self.like:
-            fitted = self._target @ slopes
+            fitted = target @ slopes
             yield Component((fitted - fitted.mean(axis=0)) / len(fitted))
 
     def small_sample_reason(self, influences: Any) -> str:
@@ -327,6 +299,25 @@ class Calibrated:
 
     def __repr__(self) -> str:
         return f"Calibrated({', '.join(self._variables)})"
+
+
+def _indicators(name: str, values: Array, levels: Iterable[Any]) -> dict[str, Array]:
+    """Return an indicator of each level of a variable."""
+    return {f"{name} = {level!r}": values == level for level in levels}
+
+
+def _odds(columns: Mapping[str, Array], n_rows: int) -> Array:
+    """Estimate the odds that rows of the test set belong to the target sample.
+
+    The odds are predicted out of fold by a logistic regression. In `columns`, the rows
+    of the test set are followed by the rows of the target.
+    """
+    variables = [x if x.dtype == bool else scale(x) for x in columns.values()]
+    is_target = np.arange(len(variables[0])) >= n_rows
+    folds = StratifiedKFold(shuffle=True, random_state=0)
+    options: Any = {"cv": folds, "method": "decision_function"}
+    model, X = LogisticRegression(), np.transpose(variables)
+    return np.exp(cross_val_predict(model, X, is_target, **options)[:n_rows])
 
 
 def _as_dict(values: Any, parameter: str) -> dict[Any, Any]:

@@ -81,15 +81,9 @@ def agreement_of(
         map(_order_is_same, terms, other_terms)
     ):
         return None
-    pairs = [_pairs_of(term, rows, design) for term in terms]
-    template, are_of_classes = PAIRS, False
-    if kinds == {"ranks"}:
-        template, pairs = RANKS, [Ranks(*pair) for pair in pairs]
-    elif len(terms) > 1:
-        positive = np.sum([term.positive for term in terms], axis=0)
-        are_of_classes = terms[0].is_between or bool(positive.max() <= 1)
-    parts = zip((term.weight for term in terms), pairs, strict=True)
-    return Agreement(template, n, units, (*parts,), relative, are_of_classes)
+    template, kind = (RANKS, Ranks) if kinds == {"ranks"} else (PAIRS, Pairs)
+    parts = [(term.weight, kind(*_pairs_of(term, rows, design))) for term in terms]
+    return Agreement(template, n, units, tuple(parts), relative)
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
@@ -131,8 +125,6 @@ class _Term(NamedTuple):
     """Cell indices of units, with shape (U,) or (U, columns)."""
     inside: Array
     """Mask of the units on which the parameter depends, (U,)."""
-    is_between: bool
-    """Whether the functional compares rows of two classes."""
 
     @property
     def is_mean(self) -> bool:
@@ -209,11 +201,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
         weights = functional.slopes(parameter.counts).tolist()
     terms = []
     for weight, component in zip(weights, components, strict=True):
-        inner, index, is_between = (
-            component,
-            parameter.index,
-            isinstance(component, SubsetFunctional),
-        )
+        inner, index = component, parameter.index
         if isinstance(component, Component):
             inner, cells = component.functional, component.cells
             if isinstance(component, SubsetFunctional):
@@ -221,7 +209,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
                 cells[component.units] = component.cells
             outside = np.full((1, *cells.shape[1:]), component.size)
             index = np.concatenate([cells, outside])[index]
-        terms.append(_Term(weight, inner, index, parameter.units, is_between))
+        terms.append(_Term(weight, inner, index, parameter.units))
     return terms
 
 
@@ -267,13 +255,10 @@ def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
     """
     if design.rows_are_units:
         present = values > 0
-        weights = heaviest = rows.weights / np.maximum(rows.frequencies, 1)
-        if rows.powers is not None:
-            _, cubes, fourths = rows.powers
-            heaviest = fourths / np.where(cubes > 0, cubes, 1)
+        weights = rows.weights / np.maximum(rows.frequencies, 1)
         n = rows.n_rows(present)
         total = float((values * weights) @ rows.frequencies)
-        largest = float((values * heaviest).max(initial=0.0))
+        largest = float((values * rows.largest_weights).max(initial=0.0))
     else:
         index = np.arange(len(values))
         totals = next(

@@ -50,11 +50,6 @@ class Units(NamedTuple):
         logarithm = math.log(alpha) if alpha > 0 else -math.inf
         return min(-math.expm1(logarithm / self.n) * self.unevenness, 1.0)
 
-    @property
-    def pairs(self) -> Units:
-        """Disjoint pairs of independent units, where each pair counts as a unit."""
-        return Units(self.n // 2, self.unevenness**2)
-
 
 class Pairs(NamedTuple):
     """Independent units, such as clusters, that have positive or negative rows."""
@@ -133,31 +128,10 @@ class Agreement:
     """Weight, and units or pairs, of each component; empty if no bound is known."""
     relative_range: float = 0.0
     """Range of the measure divided by its estimate, for a ratio; else 0."""
-    are_of_classes: bool = False
-    """Whether a pair of rows is a (positive, negative) pair of at most one component,
-    as when each component compares a class with the remaining classes."""
 
     def share(self, alpha: float) -> float:
-        r"""Upper bound on the difference of the models, as a share of the range.
-
-        Class c of an averaged area has the weight :math:`w_c` in the average, a
-        proportion :math:`p_c` of positive rows and a proportion :math:`q_c` of negative
-        rows. The models order a share :math:`\theta_c` of the (positive, negative)
-        pairs differently. Two random rows are ordered differently with a probability of
-        at least :math:`\sum_c p_c q_c \theta_c`. Under this bound, the weighted mean of
-        the :math:`\theta_c` is largest if classes with the smallest
-        :math:`p_c q_c / w_c` have the largest possible :math:`\theta_c`.
-        """
-        if not self.are_of_classes:
-            return min(sum(w * part.share(alpha) for w, part in self.parts), 1.0)
-        left, total = self.units.pairs.share(alpha), 0.0
-        costs = [math.prod(part.shares) for _, part in self.parts]
-        order = sorted(range(len(costs)), key=lambda c: costs[c] / self.parts[c][0])
-        for c in order:
-            weight, part = self.parts[c]
-            share = min(part.share(alpha), left / costs[c])
-            total, left = total + weight * share, left - costs[c] * share
-        return min(total, 1.0)
+        """Upper bound on the difference of the models, as a share of the range."""
+        return min(sum(w * part.share(alpha) for w, part in self.parts), 1.0)
 
     def describe(self, alpha: float) -> str:
         """Describe the agreement in the sample and the bound for the population."""

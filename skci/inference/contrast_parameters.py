@@ -27,7 +27,6 @@ from skci.inference.intervals.methods import (
     AvailableData,
     automatic,
     check_serves,
-    unsupported_reason,
 )
 from skci.inference.intervals.ratio import values_of_mean
 from skci.inference.parameter import (
@@ -381,9 +380,7 @@ def method_of(
             methods.add(parameter.method)
             were_chosen = were_chosen or not _has_default(parameter, available)
     if were_chosen and not method:
-        supported = [
-            m for m in methods if not unsupported_reason(m, trait, available=available)
-        ]
+        supported = [m for m in methods if METHODS[m].serves(trait, available)]
         if len(supported) == 1:
             return supported[0]
     return automatic(trait, available=available)

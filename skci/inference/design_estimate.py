@@ -13,7 +13,6 @@ from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import UnitWeights, moments
 from skci.inference.designs.units import (
     all_units_are_rows,
-    is_simple_within,
     unit_weights_of_rows,
 )
 from skci.inference.exchangeable import ExchangeableErrors, max_label_sensitivity
@@ -25,7 +24,6 @@ from skci.inference.row_estimate import (
 from skci.inference.rows import Rows
 from skci.inference.stratified import (
     StratifiedTable,
-    has_sparse_stratum,
     stratified_table,
 )
 from skci.measures.functional import Functional
@@ -35,12 +33,6 @@ _SAME = 1e-9  # relative difference of design effects that count as equal
 _FAR = 1.5  # standard errors by which the label of a row may move an estimate
 
 _FEW_DEGREES = "degrees of freedom"  # in reasons due to few of them
-_SPARSE = SmallSampleReason(
-    "few rows of a stratum with a large weight: the strata have too many possible "
-    "outcomes to account for unobserved outcomes, and the interval may be too narrow; "
-    "merge strata"
-)
-
 _UNSEEN = SmallSampleReason(
     "few groups: one more group with errors in most rows would move the estimate out "
     "of the interval, so the interval is too narrow if the population has such groups "
@@ -66,14 +58,14 @@ class DesignEstimate(RowEstimate):
 
     # Units
 
-    def _unit_weights_of_rows(self, rows: Array) -> UnitWeights:
-        """Weights of the independent units, such as clusters, with given rows."""
-        return unit_weights_of_rows(rows, self.rows, self.design)
+    @property
+    def _strata(self) -> Any:
+        return self.design.strata
 
     @cached_property
     def _in_table(self) -> UnitWeights:
         """Weights of the independent units on which the parameter depends."""
-        return self._unit_weights_of_rows(self.parameter.units)
+        return unit_weights_of_rows(self.parameter.units, self.rows, self.design)
 
     @property
     def _n_in_table(self) -> float:
@@ -94,11 +86,10 @@ class DesignEstimate(RowEstimate):
 
         There is one element per mask.
         """
-        return [*map(self._unit_weights_of_rows, self._informative_masks)]
-
-    @property
-    def _strata(self) -> Any:
-        return self.design.strata
+        return [
+            unit_weights_of_rows(units, self.rows, self.design)
+            for units in self._informative_masks
+        ]
 
     @cached_property
     def _drawn_mask(self) -> Array:
@@ -106,7 +97,8 @@ class DesignEstimate(RowEstimate):
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(
-                self._strata, np.unique(self._strata[self._informative_strata_mask])
+                self._strata,
+                np.unique(self._strata[self._informative_strata_mask]),
             )
         return units
 
@@ -141,9 +133,10 @@ class DesignEstimate(RowEstimate):
     @cached_property
     def is_simple(self) -> bool:
         """Whether the parameter depends on a simple random sample of one stratum."""
-        return not self.spans_strata and is_simple_within(
-            self._drawn_mask, self.rows, self.design
-        )
+        units, rows = self._drawn_mask, self.rows
+        if self.spans_strata or not (rows.are_equal or rows.are_equal_in(units)):
+            return False
+        return all_units_are_rows(rows, self.design, units)
 
     @cached_property
     def stratified(self) -> StratifiedTable | None:
@@ -205,8 +198,8 @@ class DesignEstimate(RowEstimate):
             variance = self.stratified.variance * parameter.total
             defined = multinomial and math.isfinite(variance)
             return variance / multinomial if defined else 1.0
-        variance = rows.mean_square(influence, parameter.counts)
-        smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
+        variance = _mean_square(influence, parameter.counts)
+        smoothed = _mean_square(influence, parameter.counts + parameter.smoothing)
         minimum = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= minimum or self.n_units < 2:
             return self._design_effect_of_identical_rows
@@ -258,21 +251,14 @@ class DesignEstimate(RowEstimate):
         The degrees of freedom are computed from totals of influence values. Interval
         methods that add pseudo-counts use totals of weights instead, as do all methods
         if the observed variance is zero. Totals of weights have infinite degrees of
-        freedom in a simple random sample, or if the design effect is known.
+        freedom in a simple random sample, or if the design effect is known. For a
+        contrast, they have the minimum over the compared parameters.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
             return self._df_of_totals
         if self.is_simple or (smooths and self._has_known_design_effect):
             return math.inf
-        return self._df_of_weights
-
-    @property
-    def _df_of_weights(self) -> float:
-        """Degrees of freedom of the variance, computed from weights alone.
-
-        For a contrast, this is the minimum over the compared parameters.
-        """
         return min(
             units.degrees_of_freedom
             for part in self.components or [self]
@@ -294,10 +280,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
-        sparse = smooths and self.spans_strata and self.table_by_stratum is None
-        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
-            return [_SPARSE]
+        smooths = self.parameter.interval_method.smooths
         n_units = self.n_units
         if not self.design.rows_are_units:
             n_units = min(
@@ -353,3 +336,9 @@ class DesignEstimate(RowEstimate):
             return False
         threshold = _FAR**2 * self.design_effect
         return self.has_variance and self._exchangeable.design_effect > threshold
+
+
+def _mean_square(influence: Array, counts: Array) -> float:
+    """Compute the variance of influence values over rows from cell counts."""
+    p = counts / max(counts.sum(), 1.0)
+    return float(p @ (influence - p @ influence) ** 2)

@@ -170,10 +170,6 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
     The result is zero if possible labels are not enumerated, or if the rows of a
     component have equal weights.
     """
-    if rows.powers is None:
-        return 0.0
-    _, cubes, fourths = rows.powers
-    heaviest = fourths / np.where(cubes > 0, cubes, 1)  # by unit
     changes = np.zeros(len(rows))
     coefficients = parameter.coefficients or (1.0,)
     components = parameter.components or (parameter,)
@@ -186,7 +182,7 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
             continue
         if parameter.components and parameter.trait.scale == LOG:
             coefficient *= parameter.estimate / component.estimate
-        share = heaviest / rows.weights[units].sum()
+        share = rows.largest_weights / rows.weights[units].sum()
         influence = component.linearised.influence
         changes += coefficient * share * _changes(influence, cell_map)[component.index]
     return float(np.nan_to_num(np.abs(changes)).max(initial=0.0))

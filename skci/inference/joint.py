@@ -25,8 +25,8 @@ from skci.inference.critical.correlation import (
 )
 from skci.inference.critical.horizon import (
     Horizon,
-    SequentialMaxDistribution,
     maximum_of_one,
+    sequential_maximum,
 )
 from skci.inference.critical.max_distribution import Alternative, MaxDistribution
 from skci.inference.critical.quantile import CriticalValue
@@ -45,8 +45,6 @@ from skci.inference.rows import Rows
 
 _TOLERANCE = 5e-3  # error of quantiles of a selection of many contrasts
 _FEW = 20  # number of contrasts up to which the tolerance of intervals applies
-
-AnyMaximum = MaxDistribution | SequentialMaxDistribution
 
 
 class Target(NamedTuple):
@@ -87,7 +85,7 @@ class JointEstimate:
     """Interim looks at which the intervals cover simultaneously."""
     warned: set[tuple[str, str]] = field(default_factory=set, repr=False)
     """Causes and parameters of warnings already issued, shared by all views."""
-    _maxima: dict[str, AnyMaximum] = field(default_factory=dict, init=False)
+    _maxima: dict[str, MaxDistribution] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -392,7 +390,7 @@ class JointEstimate:
         number = len(self.parameters) if self.simultaneous else 1
         return (1 - self.confidence_level) / number
 
-    def maximum(self, alternative: Alternative = "two-sided") -> AnyMaximum:
+    def maximum(self, alternative: Alternative = "two-sided") -> MaxDistribution:
         """Return the distribution of the maximum of the test statistics.
 
         Only parameters with an estimated variance have a test statistic. For individual
@@ -421,7 +419,7 @@ class JointEstimate:
         self._maxima[alternative] = maximum
         return maximum
 
-    def maximum_at(self, positions: Array, signs: Array) -> AnyMaximum:
+    def maximum_at(self, positions: Array, signs: Array) -> MaxDistribution:
         """Return the one-sided distribution of the maximum of several test statistics.
 
         The statistics of the parameters at `positions` are multiplied by `signs`.
@@ -442,7 +440,7 @@ class JointEstimate:
         """Factor loadings if the correlation matrix would be too large, else None.
 
         The value is also None in sequential analyses of growing data, because
-        `SequentialMaxDistribution` requires a correlation matrix.
+        `sequential_maximum` requires a correlation matrix.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
@@ -452,7 +450,7 @@ class JointEstimate:
         df: float | None,
         alternative: Alternative,
         **options: Any,
-    ) -> AnyMaximum:
+    ) -> MaxDistribution:
         """Return the distribution of the maximum of correlated test statistics.
 
         In sequential analyses of growing data, the maximum is also over all interim
@@ -460,7 +458,7 @@ class JointEstimate:
         """
         options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
-            return SequentialMaxDistribution(correlation, self.horizon, **options)
+            return sequential_maximum(correlation, self.horizon, **options)
         return MaxDistribution(correlation, df=df, **options)
 
     @cached_property
@@ -540,7 +538,7 @@ class JointEstimate:
         nulls = np.where(above, nulls + extension, nulls - extension)
         estimates = self.estimates[positions]
         beyond = np.where(above, nulls < estimates, nulls > estimates)
-        negated = np.array([parameter.is_negated for parameter in parameters])
+        negated = np.array([p.trait.negative_of is not None for p in parameters])
         nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond

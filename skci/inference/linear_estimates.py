@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.critical.correlation import (
     Loadings,
     blocks,
@@ -28,10 +27,8 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.parameter import (
     CANCELLED,
-    Contrasts,
     Parameter,
     ParameterLabels,
-    TableParameter,
 )
 from skci.inference.row_estimate import ENOUGH_FOR_NORMAL, heavy_tail
 from skci.inference.rows import Rows
@@ -44,6 +41,10 @@ MAX_TABLES = 1 << 10
 
 _MAX_IN_MEMORY = 1 << 14  # largest number of contrasts whose covariance is computed
 _ERROR = 1e-6  # relative independent variance of estimates with equal influence values
+_FEW_ROWS = SmallSampleReason(
+    f"fewer than {ENOUGH_FOR_NORMAL} degrees of freedom: few rows determine the "
+    "variance, and the interval may be too narrow"
+)
 _MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is removed
 
 
@@ -108,8 +109,7 @@ class ManyContrasts(Estimates):
 
     Only the variances of the contrasts are computed, from the covariance of the
     compared estimates. The critical value uses factor loadings instead of a correlation
-    matrix. Contrasts whose variance depends on few rows have tables nevertheless,
-    because symmetric intervals would be too narrow.
+    matrix. Intervals are symmetric, and warn if their variance depends on few rows.
     """
 
     parameters: tuple[Parameter, ...]
@@ -170,29 +170,27 @@ class ManyContrasts(Estimates):
     def variances(self) -> Array:
         """Variances of the K contrasts.
 
-        The variance is zero if a contrast, or an estimate in the contrast, is constant.
+        The variance is zero if the influence values of a contrast are constant.
         """
         variances = variances_of(self.slopes, self.base.covariance)
         sizes = abs(self.slopes)
         largest = sizes @ np.sqrt(self.base.variances)
         varies = variances > NO_VARIANCE_OF_CONTRAST * largest**2
-        unknown = sizes @ ~self._has_variance > 0
-        return np.where(varies & ~unknown, variances, 0.0)
+        return np.where(varies, variances, 0.0)
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
         return self._covariance_of_contrasts(self.base.covariance)
 
-    @property
+    @cached_property
     def _depends_on_few_rows(self) -> Array:
-        """Mask of the K contrasts whose variance is zero or depends on few rows.
+        """Mask of the K contrasts whose variance depends on few rows.
 
-        The interval method "delta" warns of these variances, which have fewer than
-        `ENOUGH_FOR_NORMAL` Satterthwaite degrees of freedom. If quantiles are those of
-        t distributions, the mask has variances of zero only.
+        These variances have fewer than `ENOUGH_FOR_NORMAL` Satterthwaite degrees of
+        freedom. If quantiles are those of t distributions, the mask is False.
         """
-        few = self.variances == 0
-        if not np.isinf(self.base.degrees_of_freedom).all():
+        few = np.zeros(len(self.parameters), dtype=bool)
+        if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
             return few
         influences = np.stack(
             [e.influence[e.parameter.index] for e in self.base.by_parameter]
@@ -201,36 +199,14 @@ class ManyContrasts(Estimates):
         largest = abs(self.slopes) @ np.abs(influences).max(axis=1)
         # The sum of squares is at most half the degrees of freedom times the maximum.
         bounds = ENOUGH_FOR_NORMAL * largest**2
-        candidates = np.flatnonzero(~few & (n**2 * self.variances < bounds))
+        is_small = (self.variances > 0) & (n**2 * self.variances < bounds)
+        candidates = np.flatnonzero(is_small)
         for block in blocks(len(candidates), n):
             positions = candidates[block]
             squares = (self.slopes[positions] @ influences) ** 2
             shares = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2
-            few[positions] |= shares - 1 / n > 2 / ENOUGH_FOR_NORMAL
+            few[positions] = shares - 1 / n > 2 / ENOUGH_FOR_NORMAL
         return few
-
-    @cached_property
-    def _tables(self) -> tuple[Any, dict[int, int]]:
-        """`RowEstimates` of the contrasts with tables, and their index by position."""
-        positions = [
-            k
-            for k, parameter in enumerate(self.parameters)
-            if isinstance(parameter, TableParameter) and parameter.components
-        ]
-        tables = self.base.with_parameters([self.parameters[k] for k in positions])
-        return tables, {k: i for i, k in enumerate(positions)}
-
-    def is_usable(self, k: int, blurred_variance: float) -> bool:
-        tables, index = self._tables
-        if k in index:
-            return bool(tables.is_usable(index[k], blurred_variance))
-        return super().is_usable(k, blurred_variance)
-
-    def task(self, k: int, standard_error: float) -> Task:
-        tables, index = self._tables
-        if k in index:
-            return tables.task(index[k], standard_error)
-        return super().task(k, standard_error)
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
         """Compute the covariance of the contrasts from the covariance of estimates.
@@ -279,21 +255,6 @@ class ManyContrasts(Estimates):
     def select(self, positions: Sequence[int]) -> Self:
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
-    def contrast(
-        self, contrasts: Contrasts, ratio: bool = False, method: str | None = None
-    ) -> ManyContrasts:
-        compared: Any = super().contrast(contrasts, ratio, method)
-        if self.df is not None:
-            return compared
-        estimates = self.base.with_parameters(self.parameters)
-        tables = ContrastTables(estimates, ratio, method)
-        parameters = [*compared.parameters]
-        for k in np.flatnonzero(compared._depends_on_few_rows).tolist():
-            parameter = tables.parameter(contrasts[k])
-            if not parameter.interval_method.blurs:
-                parameters[k] = parameter
-        return replace(compared, parameters=tuple(parameters))
-
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Combine the contrasts linearly, as contrasts of the compared estimates."""
         return replace(
@@ -322,12 +283,11 @@ class ManyContrasts(Estimates):
         return list(dict.fromkeys(chain.from_iterable(reasons)))
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Return the reasons why the interval of any estimate may be too narrow.
+        """Return the reasons why an interval may be too narrow.
 
-        The reasons are reported for all contrasts without tables.
+        The reasons of any compared estimate are reported for all contrasts.
         """
-        tables, index = self._tables
-        return tables.small_sample_reasons(index[k]) if k in index else self._reasons
+        return [_FEW_ROWS] * bool(self._depends_on_few_rows[k]) + self._reasons
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

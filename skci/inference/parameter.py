@@ -31,22 +31,6 @@ _ROUNDING = 1e-9  # largest distance of an estimate from its range by rounding
 MAX_ENUMERATED_CELLS = 256
 """Largest size of tables whose cells are enumerated, including unobserved cells."""
 
-_TRAITS_WITHOUT_TABLE = (
-    "name",
-    "bounds",
-    "greater_is_better",
-    "has_better",
-    "reads",
-    "scale",
-    "undefined_by",
-    "zero_variance_by",
-    "automatic",
-    "has_curvature",
-    "negative_of",
-    "heavy_tails",
-    "is_deviation",
-)
-
 CANCELLED = 1e-12
 """Relative size of a sum of coefficients that counts as zero."""
 
@@ -186,13 +170,7 @@ class CellMap:
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
         """Return a map in which only units of some subgroups have table cells."""
-        if subgroups not in self._by_subgroups:
-            self._by_subgroups[subgroups] = replace(self, subgroups=subgroups)
-        return self._by_subgroups[subgroups]
-
-    @cached_property
-    def _by_subgroups(self) -> dict[frozenset[int], CellMap]:
-        return {}
+        return replace(self, subgroups=subgroups)
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
@@ -282,11 +260,6 @@ class Parameter:
         return self.value if self.defined else self.undefined_as
 
     @property
-    def is_negated(self) -> bool:
-        """Whether the parameter is a measure times -1, such as a negative loss."""
-        return self.trait.negative_of is not None
-
-    @property
     def without_negation(self) -> tuple[MeasureProperties, float, int]:
         """Properties and estimate of the measure without a negation, and the sign.
 
@@ -341,19 +314,23 @@ class TableParameter(Parameter):
         cls, value: float, influence: Array, counts: Array, **fields: Any
     ) -> TableParameter:
         """Construct a parameter from an estimate and the influence values of cells."""
-        functional = FixedValueFunctional((value, influence), counts)
+        functional = FixedValueFunctional(value, influence, counts)
         return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
         """Return the parameter with another interval method."""
         if method == self.method:
             return self
-        if method not in self._by_method:
-            self._by_method[method] = replace(self, method=method)
-        return self._by_method[method]
+        if method not in self._variants:
+            self._variants[method] = replace(self, method=method)
+        return self._variants[method]
 
     @cached_property
-    def _by_method(self) -> dict[str, TableParameter]:
+    def _variants(self) -> dict[str | bytes, TableParameter]:
+        """Copies with another method or for some of the units.
+
+        Contrasts share a copy as a component.
+        """
         return {}
 
     def subset(self, units: Array, counts: Array) -> TableParameter:
@@ -361,15 +338,11 @@ class TableParameter(Parameter):
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
-        if key not in self._by_units:
+        if key not in self._variants:
             index = np.where(units, self.index, self.size)
             table = np.bincount(index, counts, self.size + 1)[: self.size]
-            self._by_units[key] = replace(self, counts=table, index=index)
-        return self._by_units[key]
-
-    @cached_property
-    def _by_units(self) -> dict[bytes, TableParameter]:
-        return {}
+            self._variants[key] = replace(self, counts=table, index=index)
+        return self._variants[key]
 
     def negated(self) -> TableParameter:
         """Return the parameter times -1."""
@@ -509,10 +482,17 @@ class TableParameter(Parameter):
 def with_fixed_estimate(parameter: Parameter, estimate: float) -> Parameter:
     """Return a copy of a parameter with a fixed estimate, without a table of counts."""
     low, high = parameter.trait.bounds
-    traits = {name: getattr(parameter.trait, name) for name in _TRAITS_WITHOUT_TABLE}
+    trait = replace(
+        parameter.trait,
+        smooth=False,
+        automatic_of_contrasts=(),
+        is_scaled_area=False,
+        chance=None,
+        reach=None,
+    )
     return Parameter(
         key=parameter.key,
-        trait=MeasureProperties(**traits, smooth=False),
+        trait=trait,
         method=parameter.method,
         fixed_estimate=min(max(estimate, low), high),
         pos_label=parameter.pos_label,

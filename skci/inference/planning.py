@@ -27,6 +27,7 @@ from skci.inference.designs.units import census, is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
+from skci.inference.rows import Rows
 
 CLAIMS = ("not worse", "better", "equivalent")
 """Claims on a difference, relative to a margin."""
@@ -309,7 +310,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
             "than Strata"
         )
     factor = n / rows.n_samples
-    rows = rows.replicated(factor)
+    rows = Rows(rows.counts * factor)
 
     @cache  # contrasts keep sharing their components
     def scaled(parameter: TableParameter) -> TableParameter:

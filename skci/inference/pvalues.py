@@ -81,22 +81,24 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     """
     if joint.is_individual:
         return pvalues(joint, null)
+    if joint.horizon is not None:
+        raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
     values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
     values[usable] = joint.maximum().step_down(statistics, level=joint.confidence_level)
     return values
 
 
-def signed_statistics(joint: JointEstimate, positions: Array | None = None) -> Array:
+def signed_statistics(joint: JointEstimate) -> Array:
     """Return signed test statistics of K parameters for the null value 0.
 
     The absolute value of a statistic is the critical value at which the interval
     reaches 0. The sign is the sign of the estimate. The critical values are t quantiles
     with the degrees of freedom of each parameter. The statistic is 0 for parameters
-    without an estimated variance, and outside of `positions`, if passed.
+    without an estimated variance.
     """
     statistics = np.zeros(len(joint.parameters))
-    usable = np.flatnonzero(joint.usable) if positions is None else positions
+    usable = np.flatnonzero(joint.usable)
     if len(usable):
         estimates = joint.estimates[usable]
         roots = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)

@@ -24,7 +24,6 @@ from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # relative variance of a difference that counts as zero
-_MIN_DISTANCE = 1.5  # standard errors below which p-values exclude nothing
 _MIN_QUANTILE = 1e-6  # about the quantile of the lowest two-sided level
 
 
@@ -83,17 +82,16 @@ def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
     return is_worse
 
 
-def _tails(compared: JointEstimate, positions: Array | None = None) -> Array:
+def _tails(compared: JointEstimate) -> Array:
     """Return one-sided p-values for the claim that the first of two models is better.
 
-    The p-values are not adjusted for multiplicity. If `positions` is passed, the
-    p-values of all other comparisons are .5. In sequential analyses of growing data,
-    all p-values are .5, because the p-value of a single analysis is not valid.
+    The p-values are not adjusted for multiplicity. In sequential analyses of growing
+    data, all p-values are .5, because the p-value of a single analysis is not valid.
     """
     if compared.horizon is not None:
         return np.full(len(compared.parameters), 0.5)
     df = compared.source.common_df or compared.degrees_of_freedom
-    return np.asarray(stats.t.sf(signed_statistics(compared, positions), df))
+    return np.asarray(stats.t.sf(signed_statistics(compared), df))
 
 
 def compare_with_best(
@@ -112,10 +110,9 @@ def compare_with_best(
     0`.
 
     `compared` contains the difference of the first and the second model of each pair.
-    Model j is first compared with the model that is better by the most standard errors.
-    If this difference excludes 0 even by Bonferroni's inequality, :math:`D_j^+ = 0`,
-    and no critical value is computed. The limits, of shape (R,), are infinite for a
-    model without a usable difference.
+    If model j is worse than another model even by Bonferroni's inequality, :math:`D_j^+
+    = 0`, and no critical value is computed. The limits, of shape (R,), are infinite for
+    a model without a usable difference.
 
     References
     ----------
@@ -149,22 +146,13 @@ def _one_sided_quantiles(
     confidence levels.
     """
     quantiles = np.full(size, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distances = (compared.estimates / compared.standard_errors)[usable]
-    chosen_by = {j: np.flatnonzero((first == j) | (second == j)) for j in range(size)}
-    signs_by = {j: np.where(first[k] == j, 1, -1) for j, k in chosen_by.items()}
-    worst = [
-        chosen[np.nan_to_num(signs_by[j] * distances[chosen]).argmin()]
-        for j, chosen in chosen_by.items()
-        if len(chosen)
-    ]
-    worst = [k for k in worst if abs(distances[k]) > _MIN_DISTANCE]
-    tails = _tails(compared, usable[np.unique(worst).astype(int)])[usable]
+    tails = _tails(compared)[usable]
     alpha = min(1 - compared.confidence_level, 0.5)
-    for j, chosen in progress(chosen_by.items(), "comparisons with the best", size):
+    for j in progress(range(size), "comparisons with the best", size):
+        chosen = np.flatnonzero((first == j) | (second == j))
         if not len(chosen):
             continue
-        signs = signs_by[j]
+        signs = np.where(first[chosen] == j, 1, -1)
         worse: Array = np.where(signs > 0, 1 - tails[chosen], tails[chosen])
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf

@@ -29,7 +29,12 @@ from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Functional, Mean, without_negation
+from skci.measures.functional import (
+    FixedValueFunctional,
+    Functional,
+    Mean,
+    without_negation,
+)
 from skci.measures.traits import IDENTITY, MeasureProperties
 
 NO_VARIANCE = 1e-10
@@ -260,17 +265,12 @@ class RowEstimate:
         """
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
-        variance = self.moments.variance
-        if not self.parameter.interval_method.smooths:
+        parameter, variance = self.parameter, self.moments.variance
+        if not parameter.interval_method.smooths:
             return variance
-        return max(variance, self._variance_with_pseudo_counts)
-
-    @property
-    def _variance_with_pseudo_counts(self) -> float:
-        """Variance of the estimate, computed with pseudo-counts."""
-        parameter = self.parameter
         squares = parameter.weights @ parameter.linearised.influence**2
-        return float(squares / parameter.total * self.design_effect)
+        smoothed = float(squares / parameter.total * self.design_effect)
+        return max(variance, smoothed)
 
     def noise(self, z: float) -> float:
         """Return the variance of the noise that the interval method adds.
@@ -387,14 +387,11 @@ class RowEstimate:
             if not part.parameter.covers_all_units
         )
 
-    @property
+    @cached_property
     def at_observed_table(self) -> RowEstimate:
         """Sampling variance computed from observed counts, without pseudo-counts."""
-        smooths = self.parameter.interval_method.smooths
-        return self._at_observed_table if smooths else self
-
-    @cached_property
-    def _at_observed_table(self) -> RowEstimate:
+        if not self.parameter.interval_method.smooths:
+            return self
         return replace(self, parameter=self.parameter.with_method("delta"))
 
     # Precision of the variance
@@ -535,9 +532,10 @@ class RowEstimate:
     def _reasons_of_few(self, n_units: float) -> list[SmallSampleReason]:
         """Return a reason to warn if few units determine the variance."""
         units, enough = self.design.kinds_of_units, self._sufficient_df
+        has_limits = self.has_variance or self.parameter.interval_method.adds_variance
         if self.degrees_of_freedom < enough * (1 - _ROUNDING):
             cause = f"fewer than {enough} degrees of freedom" + ": few " * bool(units)
-        elif units and n_units <= _FEW and self._has_limits:
+        elif units and n_units <= _FEW and has_limits:
             cause = f"at most {_FEW} "
         else:
             return []
@@ -552,20 +550,20 @@ class RowEstimate:
         return [SmallSampleReason(text, other_method_helps=self.is_normal)]
 
     @property
-    def _has_limits(self) -> bool:
-        """Whether a variance exists, so that the interval is not the whole range."""
-        return self.parameter.interval_method.adds_variance or self.has_variance
-
-    @property
     def _sufficient_df(self) -> int:
         """Degrees of freedom below which intervals may be too narrow.
 
         The value is 0 if the interval method corrects for few degrees of freedom. The
-        correction of studentised intervals does not suffice for differences of losses.
+        correction of studentised intervals does not suffice for differences of losses,
+        or for uplift, which is a difference between treated and control rows.
         """
         method = self.parameter.interval_method
-        if method.smooths or (method.studentises and not self.components):
+        if method.smooths:
             return 0
+        if method.studentises and not self.components:
+            functional = without_negation(self.parameter.functional)
+            is_given = isinstance(functional, FixedValueFunctional)
+            return _ENOUGH_FOR_T if is_given else 0
         if any(part.classes_of_area for part in self.components):
             return 0
         if method.studentises:

@@ -18,18 +18,15 @@ from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.designs.units import is_simple
 from skci.inference.estimates import Estimates
-from skci.inference.influence_basis import Terms, base_slopes
 from skci.inference.influences import Influences
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.linear_estimates import MAX_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.row_estimate import RowEstimate
 from skci.inference.rows import Rows
+from skci.measures.functional import Mean
 
-_MANY_CONTRASTS = 16  # number of contrasts from which V is computed from components
 _MAX_BY_PAIR = 1 << 11  # number of contrasts whose rows depend on the pair
-_NO_SHARE = 1e-20  # relative variance of a contrast that counts as zero
-_SMALL_SHARE = 1e-7  # relative variance below which rounding errors matter
 
 
 def _collected(path: str) -> Any:
@@ -159,57 +156,20 @@ class RowEstimates(Estimates):
     def unsmoothed(self) -> Array:
         """Covariance matrix of the estimates, computed from influence values.
 
-        For interval methods that use pseudo-counts, intervals may have larger variances
-        than this matrix.
+        Covariances are zero for estimates without a derivative. For interval methods
+        that use pseudo-counts, intervals may have larger variances than this matrix.
         """
-        if self.is_linear.all():
-            return self._covariance_of(self.by_parameter)
         linear = np.flatnonzero(self.is_linear)
         estimates = [self.by_parameter[k] for k in linear]
-        total = np.zeros((len(self.parameters),) * 2)
-        if estimates:
-            total[np.ix_(linear, linear)] = self._covariance_of(estimates)
-        return total
-
-    def _covariance_of(self, estimates: Sequence[RowEstimate]) -> Array:
-        """Compute the covariance of differentiable parameters.
-
-        For many contrasts of few parameters, the covariance is :math:`L V L^T`, where L
-        contains the coefficients and V is the covariance of the parameters. If
-        cancellation would dominate, or for few contrasts, the covariance is computed
-        from the influence values of the contrasts instead.
-        """
-        if len(estimates) > _MANY_CONTRASTS:
-            parameters = [estimate.parameter for estimate in estimates]
-            terms = Terms(
-                parameters, lambda p: (self._estimate_of(p).influence, p.index)
-            )
-            if len(terms) < len(estimates) / 2:
-                term_covariance = self._covariance_of_influences(
-                    terms.influences, terms.indices
-                )
-                variances = np.array([e.moments.variance for e in estimates])
-                share = variances / terms.largest_variances(term_covariance.diagonal())
-                if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
-                    block = terms.combine(term_covariance)
-                    constant = share <= _NO_SHARE
-                    block[constant] = block[:, constant] = 0
-                    np.fill_diagonal(block, variances)
-                    return block
         influences = [estimate.influence for estimate in estimates]
         indices = [estimate.parameter.index for estimate in estimates]
-        return self._covariance_of_influences(influences, indices)
-
-    def _covariance_of_influences(
-        self, influences: Sequence[Array], indices: Sequence[Array]
-    ) -> Array:
-        """Compute the covariance of parameters from influence values of table cells.
-
-        `indices` contains the cell index of each unit, for each parameter.
-        """
         values = Influences(influences, indices, self.rows)
-        with few_threads(len(self.rows) * len(influences) ** 2):
-            return covariance(self.design.variance_components(values))
+        total = np.zeros((len(self.parameters),) * 2)
+        if len(linear):
+            with few_threads(len(self.rows) * len(linear) ** 2):
+                block = covariance(self.design.variance_components(values))
+            total[np.ix_(linear, linear)] = block
+        return total
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -269,7 +229,7 @@ class RowEstimates(Estimates):
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
             for k, parameter in enumerate(self.parameters)
             if parameter.is_linear
-            for base, slope in base_slopes(parameter)
+            for base, slope in _base_slopes(parameter)
         ]
         bases = [
             self._estimate_of(base.with_method(method)) for base, method in columns
@@ -334,3 +294,22 @@ class RowEstimates(Estimates):
                 "or drop the items without a grade from some model"
             )
         return _MAX_BY_PAIR
+
+
+def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
+    """Return the base parameters of a contrast, with partial derivatives.
+
+    A base parameter is not itself a contrast. Contrasts of contrasts are multiplied
+    out.
+    """
+    if not parameter.components:
+        return [(parameter, 1.0)]
+    functional: Any = parameter.functional
+    slopes: Sequence[float] = parameter.coefficients
+    if not isinstance(functional, Mean):
+        slopes = [*map(float, functional.slopes(parameter.weights))]
+    return [
+        (base, slope * inner)
+        for component, slope in zip(parameter.components, slopes, strict=True)
+        for base, inner in _base_slopes(component)
+    ]

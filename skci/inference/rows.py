@@ -58,10 +58,6 @@ class Rows:
         total, *powers = (np.bincount(unit, term, n_units) for term in terms)
         return cls(total, np.array(powers), numbers, scale)
 
-    def replicated(self, factor: float) -> Rows:
-        """Multiply the number of rows of each unit by a factor."""
-        return Rows(self.counts * factor)
-
     @classmethod
     def concatenate(cls, parts: Sequence[Rows]) -> Rows:
         """Concatenate the units of several samples, with weights on a common scale."""
@@ -114,9 +110,9 @@ class Rows:
 
     def are_equal_in(self, units: Any) -> bool:
         """Whether the rows of some units have the same weight."""
-        if self.powers is None or self.numbers is None:
+        if self.powers is None:
             return True
-        weights, numbers = self.weights[units], self.numbers[units]
+        weights, numbers = self.weights[units], self.frequencies[units]
         if not len(numbers):
             return True
         means = weights / numbers
@@ -138,20 +134,24 @@ class Rows:
         Element k - 1 is an array that contains, for each unit, the sum of (w / mean
         weight of the unit)**k over the rows, for k = 1 to 4.
         """
-        if self.powers is None or self.numbers is None:
+        if self.powers is None:
             return (self.weights,) * 4
-        means = self.weights / np.maximum(self.numbers, 1)
+        means = self.weights / np.maximum(self.frequencies, 1)
         powers = np.where(means > 0, means, 1) ** np.array([[2], [3], [4]])
-        return [self.numbers, *(self.powers / powers)]
+        return [self.frequencies, *(self.powers / powers)]
 
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
         return round(self.frequencies[units].sum())
 
-    def mean_square(self, influence: Array, counts: Array) -> float:
-        """Compute the variance of influence values over rows from cell counts."""
-        p = counts / max(counts.sum(), 1.0)
-        return float(p @ (influence - p @ influence) ** 2)
+    @property
+    def largest_weights(self) -> Array:
+        """Largest weight of a row of each unit."""
+        if self.powers is None:
+            return self.weights / np.maximum(self.frequencies, 1)
+        _, cubes, fourths = self.powers
+        largest: Array = fourths / np.where(cubes > 0, cubes, 1)
+        return largest
 
     def merge_units(self, unit: Array, n_units: int) -> Rows:
         """Merge units. `unit` contains the new index of each unit."""

@@ -29,7 +29,6 @@ from skci.inference.estimates import Estimates
 from skci.inference.intervals.methods import AvailableData, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, ParameterLabels, with_fixed_estimate
-from skci.inference.row_estimates import RowEstimates
 
 _LEVEL = 0.975  # level at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that count as infinite
@@ -86,88 +85,31 @@ class RunSet(NamedTuple):
     """Covariance included in both the row covariance and the run covariance, (p, p)."""
 
 
-@dataclass(frozen=True, eq=False)
-class CrossedMeans:
-    """Covariance of P means over runs, where each run has predictions for all rows.
+def _run_set(
+    runs: Sequence[Array], means: Array, values: Array, covariance: Array
+) -> RunSet:
+    """Compute the covariances of means over a set of runs.
 
-    There is a set of runs for each model, or a single set of paired runs for all
-    models. Sets of runs are independent.
+    `runs` contains the positions of the J parameters of each run. `means` contains the
+    coefficients of P means of the parameters, as an array of shape (P, J). The
+    parameters have estimates `values` and the covariance `covariance` due to rows.
     """
+    size, all_runs = len(runs), np.concatenate(runs)
+    members = np.flatnonzero(means[:, all_runs].any(axis=1))
 
-    rows: Array
-    """Covariance due to rows, (P, P)."""
-    sets: tuple[RunSet, ...]
-    at_least_rows: bool = True
-    """Whether variances are raised to the variances due to rows. The value is False for
-    permutations of rows, which add the variance `both` to influence values."""
+    def due_to_rows(positions: Array) -> Array:
+        coefficients = means[np.ix_(members, positions)]
+        block = covariance[np.ix_(positions, positions)]
+        products: Array = coefficients @ block @ coefficients.T
+        return products
 
-    @classmethod
-    def from_runs(
-        cls,
-        source: RowEstimates,
-        means: Array,
-        sets: Sequence[Sequence[Array]],
-        at_least_rows: bool = True,
-    ) -> CrossedMeans:
-        """Compute the covariance of P means over runs.
-
-        `source` contains the estimates of J parameters, each for a single run. `means`
-        contains the coefficients of the means, as an array of shape (P, J). `sets`
-        contains, for each run of each set, the positions of the parameters of the run.
-        """
-        covariance = source.covariance
-        values = np.nan_to_num([parameter.estimate for parameter in source.parameters])
-
-        def due_to_rows(members: Any, positions: Array) -> Array:
-            coefficients = means[np.ix_(members, positions)]
-            return (
-                coefficients @ covariance[np.ix_(positions, positions)] @ coefficients.T
-            )
-
-        run_sets = []
-        for runs in sets:
-            size, all_runs = len(runs), np.concatenate(runs)
-            members = np.flatnonzero(means[:, all_runs].any(axis=1))
-            shares = [means[np.ix_(members, run)] @ values[run] for run in runs]
-            deviations = np.array(shares) - np.mean(shares, axis=0)
-            by_run = np.sum([due_to_rows(members, run) for run in runs], axis=0)
-            both = size * by_run - due_to_rows(members, all_runs)
-            products = size * deviations.T @ deviations
-            factor = 1 / (size - 1)
-            run_sets.append(RunSet(size, members, factor * products, factor * both))
-        return cls(means @ covariance @ means.T, tuple(run_sets), at_least_rows)
-
-    @property
-    def sizes(self) -> Array:
-        """Number of runs in each set."""
-        return np.array([run_set.size for run_set in self.sets])
-
-    def variances(self, coefficients: Array) -> Variances:
-        """Compute variances of K linear combinations of the means.
-
-        Variances that are rounding errors become zero.
-        """
-        pairs = [(coefficients[:, runs.members], runs) for runs in self.sets]
-        variances = Variances(
-            _squares(coefficients, self.rows),
-            np.array([_squares(columns, runs.runs) for columns, runs in pairs]),
-            np.array([_squares(columns, runs.both) for columns, runs in pairs]),
-        )
-        largest = self.rows.diagonal().copy()
-        for run_set in self.sets:
-            largest[run_set.members] += run_set.runs.diagonal()
-        minimum = _NO_VARIANCE * (np.abs(coefficients) @ np.sqrt(largest)) ** 2
-        rows, runs, both = (np.where(v > minimum, v, 0.0) for v in variances[:3])
-        return Variances(rows, runs, both, self.at_least_rows)
-
-    @cached_property
-    def covariance(self) -> Array:
-        """Covariance matrix of the P means, without negative eigenvalues."""
-        total = self.rows.copy()
-        for runs in self.sets:
-            total[np.ix_(runs.members, runs.members)] += runs.runs - runs.both
-        values, vectors = np.linalg.eigh((total + total.T) / 2)
-        return (vectors * np.maximum(values, 0)) @ vectors.T
+    shares = [means[np.ix_(members, run)] @ values[run] for run in runs]
+    deviations = np.array(shares) - np.mean(shares, axis=0)
+    by_run = np.sum([due_to_rows(run) for run in runs], axis=0)
+    both = size * by_run - due_to_rows(all_runs)
+    products = size * deviations.T @ deviations
+    factor = 1 / (size - 1)
+    return RunSet(size, members, factor * products, factor * both)
 
 
 def _squares(coefficients: Array, covariance: Array) -> Array:
@@ -179,11 +121,18 @@ def _squares(coefficients: Array, covariance: Array) -> Array:
 class RunEstimates(Estimates):
     """Means over runs of models, or contrasts of means over runs.
 
-    The covariance includes the variances due to rows and due to runs.
+    There is a set of runs for each model, or a single set of paired runs for all
+    models. Each run has predictions for all rows, and sets of runs are independent. The
+    covariance includes the variances due to rows and due to runs.
     """
 
     parameters: tuple[Parameter, ...]
-    means: CrossedMeans
+    row_covariance: Array
+    """Covariance of the P means due to rows, (P, P)."""
+    sets: tuple[RunSet, ...]
+    at_least_rows: bool
+    """Whether variances are raised to the variances due to rows. The value is False for
+    permutations of rows, which add the variance `both` to influence values."""
     coefficients: Array
     """Coefficients of the P means in each of the K parameters, (K, P)."""
     row_estimates: Estimates
@@ -207,8 +156,23 @@ class RunEstimates(Estimates):
 
     @cached_property
     def by_source(self) -> Variances:
-        """Variances due to rows and variances due to runs."""
-        return self.means.variances(self.coefficients)
+        """Variances due to rows and variances due to runs.
+
+        Variances that are rounding errors become zero.
+        """
+        coefficients = self.coefficients
+        pairs = [(coefficients[:, runs.members], runs) for runs in self.sets]
+        variances = (
+            _squares(coefficients, self.row_covariance),
+            np.array([_squares(columns, runs.runs) for columns, runs in pairs]),
+            np.array([_squares(columns, runs.both) for columns, runs in pairs]),
+        )
+        largest = self.row_covariance.diagonal().copy()
+        for run_set in self.sets:
+            largest[run_set.members] += run_set.runs.diagonal()
+        minimum = _NO_VARIANCE * (np.abs(coefficients) @ np.sqrt(largest)) ** 2
+        rows, runs, both = (np.where(v > minimum, v, 0.0) for v in variances)
+        return Variances(rows, runs, both, self.at_least_rows)
 
     @cached_property
     def components(self) -> list[VarianceComponents]:
@@ -225,8 +189,12 @@ class RunEstimates(Estimates):
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
-        coefficients = self.coefficients
-        products = coefficients @ self.means.covariance @ coefficients.T
+        total = self.row_covariance.copy()
+        for runs in self.sets:
+            total[np.ix_(runs.members, runs.members)] += runs.runs - runs.both
+        values, vectors = np.linalg.eigh((total + total.T) / 2)
+        total = (vectors * np.maximum(values, 0)) @ vectors.T
+        products = self.coefficients @ total @ self.coefficients.T
         before = products.diagonal()
         has_covariance = (self.variances > 0) & (before > 0)
         scale = np.where(has_covariance, self.variances, 0.0)
@@ -237,7 +205,12 @@ class RunEstimates(Estimates):
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
+        return self._degrees_of_freedom(self.by_source, self._sizes - 1.0)
+
+    @property
+    def _sizes(self) -> Array:
+        """Number of runs in each set."""
+        return np.array([run_set.size for run_set in self.sets])
 
     def _degrees_of_freedom(self, variances: Variances, df_of_runs: Array) -> Array:
         """Compute the degrees of freedom of total variances.
@@ -323,7 +296,7 @@ class RunEstimates(Estimates):
         `n_runs` is the number of runs of each model.
         """
         per_row = self.rows.n_samples / n
-        per_run = self.means.sizes[:, np.newaxis] / n_runs
+        per_run = self._sizes[:, np.newaxis] / n_runs
         _, runs, both, at_least_rows = self.by_source
         planned_both = both * per_row * per_run
         planned_rows = self.by_source.rows_only * per_row
@@ -376,10 +349,14 @@ def mean_over_runs(
     means = np.zeros((len(members), len(run_parameters)))
     for row, positions in zip(means, members.values(), strict=True):
         row[positions] = 1 / len(positions)
+    covariance = source.covariance
+    values = np.nan_to_num([parameter.estimate for parameter in run_parameters])
     run_sets = [[np.array(run) for run in runs.values()] for runs in sets.values()]
     estimates = RunEstimates(
         parameters=tuple(parameters),
-        means=CrossedMeans.from_runs(source, means, run_sets, at_least_rows),
+        row_covariance=means @ covariance @ means.T,
+        sets=tuple(_run_set(runs, means, values, covariance) for runs in run_sets),
+        at_least_rows=at_least_rows,
         coefficients=np.eye(len(parameters)),
         row_estimates=source.contrast(contrasts).with_methods(parameters),
         df_method=df_method,

@@ -1,4 +1,4 @@
-"""Classes for log formats: files read as streams, and the samples read from them.
+"""Classes for log formats: files, and the samples read from the files.
 
 The module of a log format defines a `LogFormat`. It imports only from this module.
 """
@@ -19,13 +19,11 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from skci._arrays import cached_property
-from skci.data.files import DELIMITERS
+from skci.data.files import DELIMITERS, csv_reader, csv_rows
 from skci.data.items import MEAN
 from skci.exceptions import IncompleteLogWarning, warn_caller
 
 _HEAD = 1 << 16  # number of characters from which the format is recognised
-_PIECE = 1 << 20
-_SPACE = re.compile(r"\s*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"\s*+:?|[{}\[\]"]')
 _KINDS = {
     ".json": "document",
@@ -207,7 +205,7 @@ DECODER = Decoder()
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log, which is read as a stream.
+    """A file that may be a log.
 
     The functions of a :class:`LogFormat` are called with such a file. Text files may be
     compressed with gzip.
@@ -317,15 +315,15 @@ class LogFile:
         Parameters
         ----------
         line : int
-            Number of a line or of an entry of an archive, counted from 1. 0 for the
-            whole file.
+            Number of a line, or of an entry of a JSON document or an archive, counted
+            from 1. 0 for the whole file.
 
         Returns
         -------
         str
             The path and the line.
         """
-        kind = "line" if self.kind else "entry"
+        kind = "line" if self.kind in ("lines", "table") else "entry"
         return f"{self.path}, {kind} {line}" if line else str(self.path)
 
     def is_complete(self, n_held: int, n_stated: Any, of: str = "") -> bool:
@@ -453,7 +451,7 @@ class LogFile:
         record : dict
             Row by the names of its fields.
         line : int
-            Line of the row, counted from 1.
+            Line of the row, or index of the entry of a JSON array, counted from 1.
 
         Raises
         ------
@@ -469,14 +467,14 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def members(self, *opened: str) -> Iterator[tuple[str, Any, int]]:
-        """Read the members of a JSON document one by one, in order.
+        """Read the members of a JSON document in order.
 
         Parameters
         ----------
         *opened : str
-            Names of members that are read piece by piece, because they may be large.
-            The name of a nested member is the path to the member, with dots, as in
-            "results.stats". The elements of an array have the name of the array.
+            Names of members whose own members are read one by one. The name of a nested
+            member is the path to the member, with dots, as in "results.stats". The
+            elements of an array have the name of the array.
 
         Yields
         ------
@@ -484,8 +482,8 @@ class LogFile:
             Name of the member, or an empty string if the document is an array.
         value : object
             Value of the member.
-        line : int
-            Line of the member, counted from 1.
+        entry : int
+            Position of the member in its object or array, counted from 1.
 
         Raises
         ------
@@ -493,10 +491,19 @@ class LogFile:
             If the document is damaged.
         """
         with self._open() as file:
-            document = _Document(self, file)
-            yield from document.members(opened)
-            if document.peek():
-                raise document.error("the file must contain a single JSON value")
+            text = file.read()
+        try:
+            document = DECODER.decode(text)
+        except JSONDecodeError as error:
+            at_end = not text[error.pos :].strip()
+            is_cut = at_end or error.msg.startswith("Unterminated")
+            problem = "the file is truncated" if is_cut else error.msg
+            raise ValueError(
+                f"{self.path}, line {error.lineno}: the content must be JSON: {problem}"
+            ) from error
+        if not isinstance(document, dict | list):
+            raise self.error(0, f"must be an object or an array, got {text:.40}")
+        yield from _members(document, opened)
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -531,20 +538,15 @@ class LogFile:
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Yield each row of a table as a dict, starting with the header row."""
-        delimiter, header = DELIMITERS[self.ending], None
+        header = None
         with self._open() as file:
-            reader = csv.reader(
-                file, delimiter=delimiter, skipinitialspace=True, strict=True
-            )
+            reader = csv_reader(file, DELIMITERS[self.ending], self.growing)
             try:
-                for row in filter(None, reader):
+                for row in csv_rows(reader, self.growing):
                     header = header or row
-                    if len(row) != len(header):
-                        requirement = f"must have {len(header)} fields, got {len(row)}"
-                        raise self.error(reader.line_num, requirement)
                     yield dict(zip(header, row, strict=True)), reader.line_num
             except csv.Error as error:
-                raise self.error(reader.line_num, str(error)) from error
+                raise ValueError(f"{self.path}, {error}") from error
 
 
 def is_number(value: Any) -> bool:
@@ -569,89 +571,15 @@ def within(record: Any, *names: str) -> Any:
     return record
 
 
-class _Document:
-    """A JSON document that is parsed piece by piece, as a stream."""
-
-    def __init__(self, file: LogFile, text: IO[str]) -> None:
-        self._file, self._text = file, text
-        self._buffer, self._at = "", 0
-        self._line, self._counted = 1, 0  # index up to which lines have been counted
-
-    @property
-    def line(self) -> int:
-        """Line number of the next character, counted from 1."""
-        self._line += self._buffer.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return self._line
-
-    def error(self, message: str) -> ValueError:
-        return self._file.error(self.line, message)
-
-    def members(
-        self, opened: Collection[str], path: str = ""
-    ) -> Iterator[tuple[str, Any, int]]:
-        start = self._take("{[")
-        end = "}" if start == "{" else "]"
-        following = self._take(end) if self.peek() == end else ","
-        while following != end:
-            name = path
-            if start == "{":
-                name = ".".join(filter(None, [path, str(self._value())]))
-                self._take(":")
-            if start == "{" and name in opened and self.peek() in ("{", "["):
-                yield from self.members(opened, name)
-            else:
-                self.peek()
-                line = self.line
-                yield name, self._value(), line
-            following = self._take("," + end)
-
-    def peek(self) -> str:
-        """Return the next character after spaces, or an empty string at the end."""
-        while True:
-            space = _SPACE.match(self._buffer, self._at)
-            self._at = space.end() if space else self._at
-            if self._at < len(self._buffer):
-                return self._buffer[self._at]
-            if not self._more():
-                return ""
-
-    def _take(self, accepted: str) -> str:
-        character = self.peek()
-        if not character:
-            raise self.error("the file must be complete, but it is truncated")
-        if character not in accepted:
-            requirement = " or ".join(map(repr, accepted))
-            raise self.error(
-                f"the content must be JSON with {requirement} at this position, got "
-                f"{character!r}"
-            )
-        self._at += 1
-        return character
-
-    def _value(self) -> Any:
-        self.peek()
-        while True:
-            try:
-                value, end = DECODER.raw_decode(self._buffer, self._at)
-            except JSONDecodeError as error:
-                if self._more():
-                    continue
-                self._at = error.pos
-                at_end = not self.peek() or error.msg.startswith("Unterminated")
-                problem = "the file is truncated" if at_end else error.msg
-                raise self.error(f"the content must be JSON: {problem}") from error
-            if end == len(self._buffer) and self._more():
-                continue  # the number may continue
-            self._at = end
-            return value
-
-    def _more(self) -> bool:
-        """Append more text to the buffer, at least as much as it contains."""
-        n_buffered = len(self._buffer) - self._at
-        piece = self._text.read(max(_PIECE, n_buffered))
-        if piece:
-            self._line = self.line
-            self._buffer = self._buffer[self._at :] + piece
-            self._at = self._counted = 0
-        return bool(piece)
+def _members(
+    value: Any, opened: Collection[str], path: str = ""
+) -> Iterator[tuple[str, Any, int]]:
+    """Yield the members of an object or an array, and those of `opened` members."""
+    is_object = isinstance(value, dict)
+    pairs = value.items() if is_object else (("", entry) for entry in value)
+    for entry, (key, member) in enumerate(pairs, 1):
+        name = ".".join(filter(None, [path, key]))
+        if is_object and name in opened and isinstance(member, dict | list):
+            yield from _members(member, opened, name)
+        else:
+            yield name, member, entry

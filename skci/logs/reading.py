@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import entry_points
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array, factorise
 from skci._options import short_repr
 from skci._validation import check_choice, join_names
 from skci.data.files import MISSING
@@ -147,8 +147,8 @@ def read(
     A sample without a grade, such as after an error of a provider, has the grade NaN.
     An infinite grade is an error.
 
-    Logs are streamed and rows are stored in columns, so that memory grows only with the
-    number of grades.
+    Samples are read one by one, except from JSON documents, and only their grades are
+    kept.
 
     A package adds a format, also for the command line, by an entry point of the group
     "skci.log_formats" that refers to a :class:`LogFormat`.
@@ -244,19 +244,32 @@ def _unrecognised(file: LogFile, formats: str) -> ValueError:
     return tables.lacking(file)
 
 
-class _Collector:
-    """Collector of checked grades from all files.
+class _Row(NamedTuple):
+    """A grade, the names to which it belongs, and its place in the logs."""
 
-    Equal names are stored once, to save memory.
-    """
+    model: str
+    task: str
+    item: str
+    run: str
+    scorer: str
+    group: str
+    grade: float
+    size: float
+    file: LogFile
+    line: int
+
+    @property
+    def place(self) -> str:
+        """File and line of the grade, for messages."""
+        return self.file.place(self.line)
+
+
+class _Collector:
+    """Collector of checked grades from all files."""
 
     def __init__(self, groups: str | None) -> None:
         self._groups = groups
-        self._files: list[LogFile] = []
-        self._known: dict[str, str] = {}
-        self._columns: dict[str, list[str]] = {name: [] for name in _NAMES}
-        self._grades, self._sizes = array("d"), array("d")
-        self._places = array("q"), array("q")  # index of the file, and line number
+        self._rows: list[_Row] = []
         self._functions: dict[tuple[str, str], str] = {}
         self._better: dict[tuple[str, str], bool] = {}
         self._refused: dict[tuple[str, str], str] = {}
@@ -268,9 +281,7 @@ class _Collector:
 
         If `model` is passed, it replaces the model names in the file.
         """
-        file_indices, lines = self._places
-        columns = [*self._columns.values()]
-        statements, start = [], len(self._grades)
+        statements, rows = [], []
         for sample in samples:
             if isinstance(sample, Statement):
                 statements.append(sample)
@@ -279,18 +290,13 @@ class _Collector:
             group = str(self._group(sample, file))
             for scorer, value in sample.grades or [("", None)]:
                 names = name, sample.task, sample.item, sample.run, scorer, group
-                for column, text in zip(columns, names, strict=True):
-                    column.append(self._known.setdefault(text, text))
                 grade, size = self._grade(value, sample, scorer, file)
-                self._grades.append(grade)
-                self._sizes.append(size)
-                file_indices.append(len(self._files))
-                lines.append(sample.line)
-        if len(self._grades) == start:
+                rows.append(_Row(*names, grade, size, file, sample.line))
+        if not rows:
             raise file.error(0, "paths must lead to logs with grades, got none")
-        self._files.append(file)
-        if statements:
-            self._check(statements, start, file)
+        self._rows += rows
+        for statement in statements:
+            self._check(statement, rows, file)
 
     def _group(self, sample: Sample, file: LogFile) -> Any:
         """Return the cluster of an item, as recorded or from the field `groups`."""
@@ -299,17 +305,16 @@ class _Collector:
                 requirement = "the group of an item must be a name, got None"
                 raise file.error(sample.line, requirement)
             return sample.group
-        fields: list[str] = []
-        for mapping in sample.metadata:
-            if isinstance(mapping, Mapping):
-                if mapping.get(self._groups) is not None:
-                    return mapping[self._groups]
-                fields += mapping
+        mappings = [x for x in sample.metadata if isinstance(x, Mapping)]
+        for mapping in mappings:
+            if mapping.get(self._groups) is not None:
+                return mapping[self._groups]
+        fields = [*chain(*mappings)]
         which = f"one of {fields[:20]}" if fields else "which has none"
-        requirement = (
-            f"groups must name a field of the metadata, {which}, got {self._groups!r}"
+        raise file.error(
+            sample.line,
+            f"groups must name a field of the metadata, {which}, got {self._groups!r}",
         )
-        raise file.error(sample.line, requirement)
 
     def _grade(
         self, value: Any, sample: Sample, scorer: str, file: LogFile
@@ -320,20 +325,16 @@ class _Collector:
         """
         if value is None:
             return math.nan, 1.0
-        size, function, refused = 1.0, MEAN, ""
-        if isinstance(value, Grade):
-            value, size, function, refused = value
-        key = sample.task, scorer
-        if refused:
-            function = ""
-            self._refused.setdefault(key, refused)
+        grade = value if isinstance(value, Grade) else Grade(value)
+        key, value = (sample.task, scorer), grade.value
+        if grade.refused:
+            self._refused.setdefault(key, grade.refused)
+        function = "" if grade.refused else grade.function
         before = self._functions.setdefault(key, function)
         if function != before:
-            requirement = (
-                f"{scorer!r} is {_KINDS[before]} in other samples, got {value!r:.60}"
-            )
-            raise file.error(sample.line, requirement)
-        number = math.nan if refused else value
+            requirement = f"{scorer!r} is {_KINDS[before]} in other samples"
+            raise file.error(sample.line, f"{requirement}, got {value!r:.60}")
+        number = math.nan if grade.refused else value
         if type(number) is not float or math.isinf(number):
             word, number = str(value).strip().lower(), math.inf
             with suppress(ValueError):
@@ -344,77 +345,71 @@ class _Collector:
                 f"the grade by {scorer!r} must be a finite number, or one of C, P, I "
                 f"and N, true and false; got {value!r:.60}",
             )
-        return number, size
+        return number, grade.size
 
-    def _check(
-        self, statements: Iterable[Statement], start: int, file: LogFile
-    ) -> None:
-        """Compare the numbers that a harness prints with the grades in its file.
+    def _check(self, statement: Statement, rows: Sequence[_Row], file: LogFile) -> None:
+        """Compare a number that a harness prints with the grades in its file.
 
         If the numbers for a scorer differ, no report on this scorer is possible.
         """
-        grades, sizes = (np.array(x[start:]) for x in (self._grades, self._sizes))
-        tasks, items, scorers = (
-            np.array(self._columns[name][start:], dtype=object)
-            for name in ("task", "item", "scorer")
-        )
-        for task, scorer, refused, printed, values, better in statements:
-            key = task, scorer
-            if better is not None and self._better.setdefault(key, better) != better:
-                requirement = (
-                    f"higher_is_better of {scorer!r} in task {task!r} must be "
+        key, better = (statement.task, statement.scorer), statement.higher_is_better
+        if better is not None and self._better.setdefault(key, better) != better:
+            task, scorer = key
+            raise file.error(
+                0,
+                f"higher_is_better of {scorer!r} in task {task!r} must be {not better} "
+                f"as in other logs, got {better}",
+            )
+        refused = statement.refused
+        graded = [
+            row
+            for row in rows
+            if (row.task, row.scorer) == key and not math.isnan(row.grade)
+        ]
+        if statement.printed and graded:
+            # The expected number is the mean over samples of the mean over runs.
+            n_runs = Counter(row.item for row in graded)
+            shares = [row.size / n_runs[row.item] for row in graded]
+            number = float(np.average([row.grade for row in graded], weights=shares))
+            function = self._functions[key]
+            if function == PERPLEXITY:
+                number = float(np.exp(number))
+            if not any(_is_close(x, number) for x in statement.values if is_number(x)):
+                refused = (
+                    f"in {file.path} the harness prints {statement.printed} for "
+                    f"{rows[0].model!r}, and {_KINDS[function]} is {number:.6g}"
                 )
-                raise file.error(
-                    0, f"{requirement}{not better} as in other logs, got {better}"
-                )
-            rows = (tasks == task) & (scorers == scorer) & ~np.isnan(grades)
-            if printed and rows.any():
-                # The expected number is the mean over samples of the mean over runs.
-                item = factorise(items[rows])[1]
-                share = sizes[rows] / np.bincount(item)[item]
-                number = float(np.average(grades[rows], weights=share))
-                if self._functions[key] == PERPLEXITY:
-                    number = float(np.exp(number))
-                if not any(is_number(x) and _is_close(x, number) for x in values):
-                    kind = _KINDS[self._functions[key]]
-                    model = self._columns["model"][start]
-                    refused = (
-                        f"in {file.path} the harness prints {printed} for {model!r}, "
-                        f"and {kind} is {number:.6g}"
-                    )
-            if refused:
-                self._refused.setdefault(key, refused)
+        if refused:
+            self._refused.setdefault(key, refused)
 
     def rows(self) -> LogRows:
         """Return all grades as rows, and check that the rows are distinct.
 
         An item without any grade gets the grade NaN for each scorer of its task.
         """
-        columns: dict[str, Array] = {
-            name: np.array(names, dtype=object) for name, names in self._columns.items()
-        }
-        if not self._grades:
+        if not self._rows:
             raise ValueError("paths must lead to logs with grades, got none")
-        self._check_distinct(columns)
-        graded = columns["scorer"] != ""
+        self._check_distinct()
         by_task: dict[str, dict[str, None]] = {}
-        rows, scorers = np.flatnonzero(graded).tolist(), [*columns["scorer"][graded]]
-        for task, scorer in zip(columns["task"][graded], scorers, strict=True):
-            by_task.setdefault(task, {})[scorer] = None
-        for row in np.flatnonzero(~graded).tolist():
-            if (task := columns["task"][row]) not in by_task:
+        rows = [row for row in self._rows if row.scorer]
+        for row in rows:
+            by_task.setdefault(row.task, {})[row.scorer] = None
+        for row in self._rows:
+            if row.task not in by_task:
                 raise ValueError(
-                    f"{self._place(row)}: task {task!r} must have a sample with a "
-                    "grade, got none"
+                    f"{row.place}: task {row.task!r} must have a sample with a grade, "
+                    "got none"
                 )
-            rows += [row] * len(by_task[task])
-            scorers += by_task[task]
-        columns = {name: column[rows] for name, column in columns.items()}
-        columns["scorer"] = np.array(scorers, dtype=object)
-        columns["grade"] = np.array(self._grades)[rows]
-        sizes = np.array(self._sizes)[rows]
-        if (sizes != 1).any():
-            columns["size"] = sizes
+            if not row.scorer:
+                rows += [row._replace(scorer=name) for name in by_task[row.task]]
+        *names, grades, sizes, _, _ = zip(*rows, strict=True)
+        columns = {
+            name: np.array(column, dtype=object)
+            for name, column in zip(_NAMES, names, strict=True)
+        }
+        columns["grade"] = np.array(grades, dtype=float)
+        if {*sizes} != {1}:
+            columns["size"] = np.array(sizes, dtype=float)
         aggregations = {}
         for key in self._functions | self._better | self._refused:
             function = self._functions.get(key) or MEAN
@@ -423,25 +418,20 @@ class _Collector:
             aggregations[key] = Aggregation(function, better, refused)
         return LogRows(columns, aggregations)
 
-    def _place(self, row: int) -> str:
-        file_indices, lines = self._places
-        return self._files[file_indices[row]].place(lines[row])
-
-    def _check_distinct(self, columns: Mapping[str, Array]) -> None:
-        codes = [factorise(columns[name])[1] for name in _NAMES if name != "group"]
-        order = np.lexsort(codes)
-        same = (np.diff(np.stack(codes)[:, order]) == 0).all(axis=0)
-        if not same.any():
-            return
-        first, second = np.sort(order[same.argmax() :][:2]).tolist()
-        names = {name: columns[name][first] for name in _NAMES}
-        raise ValueError(
-            f"{self._place(first)} and {self._place(second)}: model {names['model']!r} "
-            f"must have one grade for item {names['item']!r} of task {names['task']!r} "
-            f"by {names['scorer']!r} in run {names['run']}, got two. Leave out one of "
-            "the two; name the models of files with a mapping (in a shell new=new.json "
-            "old=old.json); or distinguish the runs of a table by a column 'run'"
-        )
+    def _check_distinct(self) -> None:
+        first_rows: dict[tuple[str, ...], _Row] = {}
+        for row in self._rows:
+            names = row.model, row.task, row.item, row.run, row.scorer
+            first = first_rows.setdefault(names, row)
+            if first is not row:
+                raise ValueError(
+                    f"{first.place} and {row.place}: model {row.model!r} must have one "
+                    f"grade for item {row.item!r} of task {row.task!r} by "
+                    f"{row.scorer!r} in run {row.run}, got two. Leave out one of the "
+                    "two; name the models of files with a mapping (in a shell "
+                    "new=new.json old=old.json); or distinguish the runs of a table by "
+                    "a column 'run'"
+                )
 
 
 def _is_close(a: float, b: float) -> bool:

@@ -79,12 +79,9 @@ class Votes:
         votes are for models of the same component.
         """
         winner, loser, tied = self._wins
-        edges = (
-            np.concatenate([winner, loser[tied]]),
-            np.concatenate([loser, winner[tied]]),
-        )
+        edges = np.hstack([[winner, loser], [loser[tied], winner[tied]]])
         size = self.n_models
-        graph = coo_array((np.ones(len(edges[0])), edges), shape=(size, size))
+        graph = coo_array((np.ones(edges.shape[1]), edges), shape=(size, size))
         number, sets = connected_components(graph, connection=connection)
         return [np.flatnonzero(sets == k) for k in range(number)]
 
@@ -114,10 +111,9 @@ class Votes:
         shape = self.n_models, self.n_models, 2
         distinct = np.unique(np.ravel_multi_index(tuple(votes), shape))
         first, second, is_tie = np.unravel_index(distinct, shape)
-        outcome = np.where(is_tie, TIE, FIRST)
-        m = len(first)
+        outcome, ones = np.where(is_tie, TIE, FIRST), np.ones(len(first))
         return Votes(
-            first, second, outcome, np.zeros((m, 0)), np.ones(m), self.n_models
+            first, second, outcome, np.zeros((len(first), 0)), ones, self.n_models
         )
 
     @cached_property

@@ -40,11 +40,11 @@ class Evaluation(NamedTuple):
     @property
     def has_influence(self) -> Array:
         """Mask of influence values that are nonzero beyond rounding error."""
-        max_derivative = np.nan_to_num(np.abs(self.gradient), posinf=0.0).max(
-            initial=0.0
+        gradient, influence = (
+            np.abs(np.nan_to_num(values, posinf=0.0, neginf=0.0))
+            for values in (self.gradient, self.influence)
         )
-        influence = np.nan_to_num(self.influence, posinf=0.0, neginf=0.0)
-        return np.abs(influence) > _NO_INFLUENCE * max_derivative
+        return influence > _NO_INFLUENCE * gradient.max(initial=0.0)
 
 
 class Boundary(NamedTuple):
@@ -90,13 +90,8 @@ class InformativeRows:
 
     def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
         """Return a copy with masks and weights for the cells of another table."""
-        classes, events = (
-            tuple(map(to_cells, sets)) for sets in (self.classes, self.events)
-        )
-        return replace(self, classes=classes, events=events)
-
-
-_ANY_ROWS = InformativeRows()
+        classes, events = map(to_cells, self.classes), map(to_cells, self.events)
+        return replace(self, classes=tuple(classes), events=tuple(events))
 
 
 class Functional(ABC):
@@ -127,7 +122,7 @@ class Functional(ABC):
 
     def support(self, counts: Array) -> InformativeRows:
         """Return the rows that determine how precisely the variance is estimated."""
-        return _ANY_ROWS
+        return InformativeRows()
 
     @property
     def is_ratio(self) -> bool:
@@ -343,18 +338,12 @@ class Linearised(Functional):
     At other weights its value is the linear approximation.
     """
 
-    weights: Array
-    """Observed weights of the units, on any scale, (m,)."""
-
-    @property
-    @abstractmethod
-    def value(self) -> float:
-        """Value of the functional at the observed weights of the rows."""
-
-    @property
-    @abstractmethod
-    def influence(self) -> Array:
-        """Influence value of each unit at the observed weights."""
+    weights: Any
+    """Observed weights of the units, on any scale, of shape (m,)."""
+    value: Any
+    """Value of the functional at the observed weights of the units."""
+    influence: Any
+    """Influence value of each unit at the observed weights, of shape (m,)."""
 
     @cached_property
     def shares(self) -> Array:
@@ -378,17 +367,9 @@ class Linearised(Functional):
 class FixedValueFunctional(Linearised):
     """Functional with a given value and given influence values."""
 
-    observed: tuple[float, Array]
-    """Value, and influence value of each unit, (m,)."""
+    value: float
+    influence: Array
     weights: Array
-
-    @property
-    def value(self) -> float:
-        return self.observed[0]
-
-    @property
-    def influence(self) -> Array:
-        return self.observed[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,8 +389,7 @@ class Component(EqualByParts, Functional):
 
     @cached_property
     def _indicators(self) -> Array:
-        indicators: Array = self.cells[:, np.newaxis] == np.arange(self.size)
-        return indicators.astype(float)
+        return (self.cells[:, np.newaxis] == np.arange(self.size)).astype(float)
 
     @cached_property
     def is_partial(self) -> bool:
@@ -544,9 +524,7 @@ class LinearCombination(EqualByParts, Composite):
 
     def slopes(self, p: Array) -> list[Array]:
         with np.errstate(all="ignore"):
-            return self._slopes(
-                [component.estimate(p) for component in self.components]
-            )
+            return self._slopes([f.estimate(p) for f in self.components])
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         return [np.asarray(coefficient) for coefficient in self.coefficients]

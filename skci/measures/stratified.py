@@ -102,10 +102,8 @@ class Poststratified(EqualByParts, Functional):
 
         The matrix has shape (m, k) for m cells of strata and k cells of the mixture.
         """
-        cells = self.functional.cells
-        table_cells = np.arange(self.functional.size + self.functional.is_partial)
-        indicators: Array = cells[:, np.newaxis] == table_cells
-        return indicators.astype(float)
+        size = self.functional.size + self.functional.is_partial
+        return np.eye(size)[self.functional.cells]
 
     @cached_property
     def occurs(self) -> Array:
@@ -135,13 +133,12 @@ class Poststratified(EqualByParts, Functional):
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T
         coupling: Array = factors[:, np.newaxis] * indicators
-        if self.shares is None:
-            m = len(self.strata)
-            cells = q[:, np.newaxis, :m]
-            means = self.sums(cells * indicators) / self.sums(cells)
-            means = means / q[:, np.newaxis, m:].sum(-1, keepdims=True)
-            coupling = np.concatenate([coupling, means], axis=-1)
-        return coupling
+        if self.shares is not None:
+            return coupling
+        cells, counts = np.split(q[:, np.newaxis], [len(self.strata)], axis=-1)
+        means = self.sums(cells * indicators) / self.sums(cells)
+        means = means / counts.sum(-1, keepdims=True)
+        return np.concatenate([coupling, means], axis=-1)
 
     def _mixed(self, q: Array) -> tuple[Array, Array, Array]:
         """Mix the strata in proportion to their shares.

@@ -58,10 +58,8 @@ def probability_of_improvement(
         for x, y in zip(first, second, strict=True)
     ]
     value = float(np.mean([task_wins.mean() for task_wins in wins]))
-    first_influence = np.concatenate(
-        [task_wins.mean(axis=1) - value for task_wins in wins]
+    of_first, of_second = (
+        np.concatenate([task_wins.mean(axis=axis) for task_wins in wins]) - value
+        for axis in (1, 0)
     )
-    second_influence = np.concatenate(
-        [task_wins.mean(axis=0) - value for task_wins in wins]
-    )
-    return value, first_influence, second_influence
+    return value, of_first, of_second

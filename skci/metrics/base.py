@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self, cast, dataclass_transform
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.metrics import make_scorer
 
 from skci import reports
 from skci._arrays import Array, allow_underflow
@@ -177,6 +176,8 @@ class MetricCI(_WithOptions):
     """Kind of the truth: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
     """Whether scores may be missing, as for rows that were not retrieved."""
+    _shows_skewness: ClassVar[bool] = True
+    """Whether the losses of resampled models show the skewness of the metric."""
     _serves_moments: ClassVar[bool] = False
     """Whether the metric can be computed from the moments of losses."""
     _serves_bins: ClassVar[bool] = False
@@ -345,7 +346,7 @@ class MetricCI(_WithOptions):
         predictions = {self._model: y_pred}
         if get_config()["array_api_dispatch"]:
             columns = {"y_true": y_true, parameter: predictions, **rows.columns}
-            columns = on_host(columns, self.reads == "labels" and not by_rows)
+            columns = on_host(columns)
             y_true, predictions = columns.pop("y_true"), columns.pop(parameter)
             rows = rows.with_columns(columns)
         reader = Reader.open(self.wanted(pos_label), y_true, rows)
@@ -412,11 +413,7 @@ class MetricCI(_WithOptions):
         `pos_label` is the positive label if the metric does not set its own positive
         label.
         """
-        if option := self._each:
-            raise ValueError(
-                f"{option} must yield a single number for influence values, got "
-                f"{getattr(self, option)!r}, which yields several numbers"
-            )
+        self._check_single("influence values")
         sample = self._read(y_true, y_pred, rows, True, pos_label)
         (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
         counts = parameter.counts
@@ -550,16 +547,20 @@ class MetricCI(_WithOptions):
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
+        self._check_single("a scorer")
+        return MetricScorer(self, bound)
+
+    def _check_single(self, use: str) -> None:
+        """Check that the metric has a single value, not a value for each class."""
         if option := self._each:
             raise ValueError(
-                f"{option} must yield a single number for a scorer, got "
+                f"{option} must yield a single number for {use}, got "
                 f"{getattr(self, option)!r}, which yields several numbers"
             )
-        return self._scorer(bound)
 
-    def _scorer(self, bound: str | None) -> Any:
-        metric = self if bound is None else _BoundOf(self, bound)
-        return make_scorer(metric, greater_is_better=self.greater_is_better)
+    def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the predictions of an estimator, and options with their labels."""
+        return estimator.predict(X), {}
 
     def _repr_html_(self) -> str:
         # scikit-learn's HTML representation would show the metric as not fitted.
@@ -608,7 +609,7 @@ class MetricCI(_WithOptions):
         method = method_without_table(
             self._resolve_method(method),
             self._trait,
-            available=available,
+            available=available if self._shows_skewness else "covariance",
             preferred=preferred,
         )
         return self._replace({"method": method})
@@ -752,21 +753,21 @@ class LabelMetricCI(MetricCI):
 
 
 @dataclass(eq=False)
-class _BoundOf:
-    """Function of true and predicted labels that returns one limit of an interval.
-
-    The limit is the lower or the upper confidence limit of the metric.
-    """
+class MetricScorer:
+    """Scorer of estimators: the estimate or a limit of the interval of a metric."""
 
     metric: MetricCI
-    bound: str
+    bound: str | None
 
-    @property
-    def __name__(self) -> str:
-        return f"{self.metric.name}_{self.bound}"
+    def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
+        predictions, options = self.metric._response(estimator, X, y)
+        estimate = self.metric(y, predictions, **rows, **options)
+        value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
+        return float(value if self.metric.greater_is_better else -value)
 
-    def __call__(self, y_true: Any, y_pred: Any, **rows: Any) -> float:
-        return getattr(self.metric(y_true, y_pred, **rows), self.bound)
+    def __repr__(self) -> str:
+        bound = "" if self.bound is None else f"bound={self.bound!r}"
+        return f"{self.metric!r}.scorer({bound})"
 
 
 def check_zero_division(zero_division: Any) -> float:

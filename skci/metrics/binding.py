@@ -9,6 +9,7 @@ import numpy as np
 
 from skci._arrays import Array, binade, cached_property, dataclass, distinct_rows
 from skci.data.labels import label_or_1
+from skci.data.rows import flat
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
@@ -82,27 +83,22 @@ class ParameterBuilder:
 
         For each class, `measure` treats all other classes as negative.
         """
-        functional = ClassAverage(
-            measure, average, self._bits(labels), self.undefined_as
-        )
-        multilabel = self.sample.vocabulary.multilabel
-        make_parameter = self.of_units if multilabel else self.of_pairs
+        bits, vocabulary = self._bits(labels), self.sample.vocabulary
+        functional = ClassAverage(measure, average, bits, self.undefined_as)
+        make_parameter = self.of_units if vocabulary.multilabel else self.of_pairs
         parameter = make_parameter(trait, functional)
-        classes = self.sample.vocabulary.classes
-        observed_functional, shares, extension, undefined_as = functional.observed(
-            parameter.counts
-        )
-        lacking = zip(self.chosen(labels), shares, strict=False)
+        observed, shares, extension, value = functional.observed(parameter.counts)
+        undefined_classes = {
+            str(vocabulary.classes[code]): float(share)
+            for code, share in zip(self.chosen(labels), shares, strict=False)
+            if share and any(extension)
+        }
         return replace(
             parameter,
-            functional=observed_functional,
+            functional=observed,
             extension=extension,
-            undefined_classes={
-                str(classes[code]): float(share)
-                for code, share in lacking
-                if share and any(extension)
-            },
-            undefined_as=undefined_as,
+            undefined_classes=undefined_classes,
+            undefined_as=value,
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
@@ -148,7 +144,7 @@ class ParameterBuilder:
         if kind == "numbers":
             y, values = sample.truth, sample.numbers[model]
             keys = np.column_stack([y - values, y, values])
-            return _flat(y), _flat(values), np.zeros(len(y), dtype=int), keys
+            return flat(y), flat(values), np.zeros(len(y), dtype=int), keys
         vocabulary = sample.vocabulary
         if vocabulary.abstains:
             raise ValueError(
@@ -156,13 +152,11 @@ class ParameterBuilder:
                 "user's function of rows"
             )
         n_targets, known_labels = len(vocabulary.targets), vocabulary.labels
-        # An unknown label does not occur in the data.
-        known_labels = tuple(
-            known_labels[-1] if label is None else label for label in known_labels
-        )
+        if known_labels[0] is None:  # an unknown label does not occur in the data
+            known_labels = known_labels[-1:] * 2
         labels = np.array([0, 1] if vocabulary.multilabel else known_labels)
         codes = sample.codes[:, :n_targets].astype(int)
-        truth = labels[_flat(codes)]
+        truth = labels[flat(codes)]
         if kind == "scores":
             scores = sample.scores[model].values
             keys = scores.reshape(len(scores), -1)
@@ -170,7 +164,7 @@ class ParameterBuilder:
         start = sample.columns(model)[1]
         answers = sample.codes[:, start : start + n_targets].astype(int)
         kinds = distinct_rows(np.hstack([codes, answers]))[1]
-        return truth, labels[_flat(answers)], kinds, None
+        return truth, labels[flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
         """Return a parameter that is the mean of `values` over rows.
@@ -299,27 +293,22 @@ class ParameterBuilder:
         known to an estimator.
         """
         vocabulary = self.sample.vocabulary
-        classes = list(vocabulary.classes)
+        codes = {label: k for k, label in enumerate(vocabulary.classes)}
+        codes.pop(None, None)
         if labels is None:
-            codes = [code for code, label in enumerate(classes) if label is not None]
-            return (
-                codes
-                if vocabulary.multilabel
-                else sorted(codes, key=classes.__getitem__)
-            )
-        if unknown := [label for label in labels if label not in classes]:
+            labels = codes if vocabulary.multilabel else sorted(codes)
+        if unknown := [label for label in labels if label not in codes]:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(
-                f"labels must be some of the {kind} {classes}, got {unknown}"
+                f"labels must be some of the {kind} {[*codes]}, got {unknown}"
             )
-        return [classes.index(label) for label in labels]
+        return [codes[label] for label in labels]
 
     @property
     def present(self) -> list[int]:
         """Codes of the labels that occur in the data, sorted by label."""
-        classes = self.sample.vocabulary.classes
         codes = np.flatnonzero(self.sample.occurs(self.model)).tolist()
-        return sorted(codes, key=lambda code: classes[code])
+        return sorted(codes, key=self.sample.vocabulary.classes.__getitem__)
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
         """Return the number of rows, or their total weight, in each true class."""
@@ -378,22 +367,19 @@ class ParameterBuilder:
             if names and len(self.subgroups) == 1:
                 subgroup_names = names[min(self.subgroups)]
             subgroup_size = self._size_of(index < size)
-        too_many = size > max_cells
         if trait.smooth and not smooth:
             trait = replace(trait, smooth=False)
-        smooth_trait, limit_text = trait, ""
-        if too_many:
-            limit_text = (
-                f"{max_cells**0.5:.0f} classes" if cell_map else f"{max_cells:,} values"
-            )
+        method, default, limit = self.method, automatic(trait), ""
+        if size > max_cells:
+            limit = f"{max_cells:,} values"
+            if cell_map:
+                limit, cell_map = f"{max_cells**0.5:.0f} classes", None
             trait = replace(trait, smooth=False)
-        method, limit = self.method, ""
-        if method != AUTO:
-            check_serves(method, trait, limit_text and f" with more than {limit_text}")
-        else:
+        if method == AUTO:
             method = automatic(trait)
-            if too_many and (default := automatic(smooth_trait)) != method:
-                limit = f"{default} needs at most {limit_text}"
+        else:
+            check_serves(method, trait, limit and f" with more than {limit}")
+            default = method
         parameter = TableParameter(
             key=ParameterLabels(metric or self.metric, self.model, subgroup_names),
             trait=trait,
@@ -402,9 +388,9 @@ class ParameterBuilder:
             counts=counts,
             index=index,
             smoothing=2 / size if smooth else 0.0,
-            cell_map=None if too_many else cell_map,
+            cell_map=cell_map,
             subgroup_size=subgroup_size,
-            size_limit=limit,
+            size_limit="" if method == default else f"{default} needs at most {limit}",
             **fields,
         )
         rows, design = self.sample.rows, self.sample.design
@@ -420,11 +406,6 @@ class ParameterBuilder:
             is_positive = sample.codes[:, 0] == labels.index(positive)
             positives = sample.rows.n_rows(units & is_positive)
         return SubgroupSize(sample.rows.n_rows(units), positives)
-
-
-def _flat(columns: Array) -> Array:
-    """Drop the second dimension if there is a single column."""
-    return columns[:, 0] if columns.shape[1] == 1 else columns
 
 
 def bind_references(

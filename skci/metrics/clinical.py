@@ -154,13 +154,9 @@ class CalibrationCoefficient(Functional):
         """
         occurs, positive = p > 0, self.positive
         logits = [self.logits[occurs & is_class] for is_class in (~positive, positive)]
-        if not all(
-            len(class_logits) and np.isfinite(class_logits).all()
-            for class_logits in logits
-        ):
-            return False
-        if not self.fits_slope:
-            return True
+        exists = all(len(x) and np.isfinite(x).all() for x in logits)
+        if not (exists and self.fits_slope):
+            return exists
         (lowest, low), (high, highest) = ((x.min(), x.max()) for x in logits)
         return bool(high < low and lowest < highest)
 
@@ -291,13 +287,6 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
 
     _number, _option, _digits = ("a threshold", "0.1"), "threshold", 6
 
-    def _properties_at(self, number: float) -> dict[str, Any]:
-        return {"bounds": (self._lowest(odds(number)), 1.0)}
-
-    def _lowest(self, odds: float) -> float:
-        """Return the smallest possible value of the metric."""
-        raise NotImplementedError
-
     def _net_benefit(
         self, events: Events, positive: Array, treated: Array
     ) -> Functional:
@@ -359,8 +348,8 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
 
     _title = "net_benefit"
 
-    def _lowest(self, odds: float) -> float:
-        return -odds
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        return {"bounds": (-odds(number), 1.0)}
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         treated = predicted >= self.threshold
@@ -372,7 +361,7 @@ class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         return self._net_benefit(events, positive, predicted >= self.threshold)
 
 
-class StandardizedNetBenefitCI(_ThresholdMetricCI):
+class StandardizedNetBenefitCI(_ThresholdMetricCI, bounds=(-np.inf, 1.0)):
     r"""Net benefit relative to the maximum, which is the prevalence.
 
     .. math:: P(s \ge t \mid y = 1) - \frac{t}{1 - t} \frac{1 - \pi}{\pi}
@@ -397,9 +386,6 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI):
 
     _title = "standardized_net_benefit"
     _reach = (-np.inf, np.inf)
-
-    def _lowest(self, odds: float) -> float:
-        return -np.inf
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
         treated = predicted >= self.threshold
@@ -441,8 +427,8 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
     _title = "interventions_avoided"
     _reach = (-np.inf, np.inf)
 
-    def _lowest(self, odds: float) -> float:
-        return -1 / odds
+    def _properties_at(self, number: float) -> dict[str, Any]:
+        return {"bounds": (-1 / odds(number), 1.0)}
 
     def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
         spared = predicted < self.threshold

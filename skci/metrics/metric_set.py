@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn import get_config
 
 from skci._arrays import Array, distinct_rows
 from skci._options import data_hint
@@ -69,7 +68,7 @@ class MetricSet:
         self.seed = fixed_seed(random_state)
         self.by_rows = False  # whether each row is a unit, even for metrics of labels
         for name, metric in self.metrics.items():
-            self._check(metric, self.methods[name])
+            metric._check(self.methods[name])
         selected = self.metrics.values()
         # Whether more than two labels, or several targets, are accepted.
         self.several = all(metric._several for metric in selected)
@@ -103,23 +102,6 @@ class MetricSet:
                 "metric"
             )
 
-    def _check(self, metric: MetricCI, method: str | None) -> None:
-        """Check a metric and its interval method.
-
-        The message explains how to pass a method for each metric if a single method was
-        passed for several metrics.
-        """
-        try:
-            metric._check(method)
-        except ValueError as error:
-            if method is None or metric.method or len(self.metrics) == 1:
-                raise
-            name = next(iter(self.metrics))
-            raise ValueError(
-                f"{error}; or pass methods by metric, as in "
-                f"method={{{name!r}: {method!r}, {_OTHERS!r}: 'auto'}}"
-            ) from error
-
     def without_tables(
         self, available: AvailableData = "covariance", preferred: Sequence[str] = ()
     ) -> Self:
@@ -144,14 +126,9 @@ class MetricSet:
             if all(method in accepted for accepted in needs.values())
         ]
         if not methods:
-            required = {
-                name: accepted[0]
-                for name, accepted in needs.items()
-                if len(accepted) == 1
-            }
             raise ValueError(
                 "metrics must accept the same scores of an estimator, got metrics that "
-                f"require {required}; use separate reports"
+                f"require one of {needs}; use separate reports"
             )
         return methods
 
@@ -292,10 +269,7 @@ class MetricSet:
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
-        if get_config()["array_api_dispatch"]:
-            by_rows = self.by_rows or rows.needs_rows
-            columns = on_host(columns, self.reads == {"labels"} and not by_rows)
-        return self._read(rows, labels, **columns)
+        return self._read(rows, labels, **on_host(columns))
 
     def _read(
         self,
@@ -322,14 +296,8 @@ class MetricSet:
             return reader, ()
         labels: set[Any] = set()
         if not is_multilabel(reader.y):
-            classes = (
-                getattr(estimator, "classes_", ()) for _, estimator in estimators
-            )
-            labels = {
-                label
-                for model_classes in classes
-                for label in np.ravel(model_classes).tolist()
-            }
+            for _, estimator in estimators:
+                labels.update(np.ravel(getattr(estimator, "classes_", ())).tolist())
         several = self.several or len(labels) <= 2
         if labels and several and labels >= reader.true_labels:
             reader = reader.with_labels(labels)
@@ -429,14 +397,12 @@ class MetricSet:
     def bind(
         self,
         sample: Sample,
-        only: Container[str] | None = None,
         parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
         """Yield the parameters to estimate for all metrics, models and subgroups.
 
-        `only` selects metrics by name, and `parts` replaces the subgroups of the
-        sample. A model is skipped for a metric if it lacks the predictions that the
-        metric reads, such as scores.
+        `parts` replaces the subgroups of the sample. A model is skipped for a metric if
+        it lacks the predictions that the metric reads, such as scores.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -447,8 +413,6 @@ class MetricSet:
         for model in sample.models:
             for name, metric in metrics.items():
                 if model not in kinds.get(metric.reads, ()):
-                    continue
-                if only is not None and name not in only:
                     continue
                 for part in parts:
                     settings = self.methods[name], self.pos_label, part
@@ -484,7 +448,7 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
 class MetricsByTruth(MetricSet):
     """Metrics with different true values, such as labels and survival times.
 
-    A sample is a list with an entry for each array of true values.
+    A sample is a list with the data of each metric.
     """
 
     def __init__(
@@ -495,38 +459,24 @@ class MetricsByTruth(MetricSet):
         method: Any,
         *settings: Any,
     ) -> None:
-        named = named_metrics(metrics)
-        keys = [_keys(values, named, name) for name, values in columns.items()]
-        metrics_by_keys: dict[tuple[str | None, ...], dict[str, Any]] = {}
-        for name, metric in named.items():
-            metrics_by_keys.setdefault(tuple(key[name] for key in keys), {})[name] = (
-                metric
-            )
-        self.sets: dict[tuple[str | None, ...], MetricSet] = {}
-        """Metrics with equal data, by the keys of y_true, y_pred and y_score."""
-        for key, set_metrics in metrics_by_keys.items():
-            methods = method
-            if isinstance(method, Mapping):
-                excluded = named.keys() - set_metrics.keys()
-                methods = {
-                    k: metric_method
-                    for k, metric_method in method.items()
-                    if k not in excluded
-                }
-            self.sets[key] = MetricSet(
-                set_metrics, confidence_level, methods, *settings
-            )
-            self.sets[key].by_rows = True
+        self.metrics = named_metrics(metrics)
+        methods = methods_by_metric(method, [*self.metrics])
+        self.keys = [_keys(x, self.metrics, name) for name, x in columns.items()]
+        """Keys of y_true, y_pred and y_score by metric."""
+        self.sets = {
+            name: MetricSet({name: metric}, confidence_level, methods[name], *settings)
+            for name, metric in self.metrics.items()
+        }
+        for metric_set in self.sets.values():
+            metric_set.by_rows = True
         first = next(iter(self.sets.values()))
         self.confidence_level, self.seed = first.confidence_level, first.seed
-        self.metrics = named
 
     def without_tables(self, *options: Any) -> Self:
         """Return a copy with interval methods that need no confusion matrix."""
         other = copy(self)
-        sets = self.sets.items()
         other.sets = {
-            key: metric_set.without_tables(*options) for key, metric_set in sets
+            name: part.without_tables(*options) for name, part in self.sets.items()
         }
         return other
 
@@ -542,22 +492,23 @@ class MetricsByTruth(MetricSet):
         data: Any = None,
         **labels: Any,
     ) -> Any:
-        """Read the data once for each different `y_true`."""
+        """Read the data of each metric."""
         if rows is not None and isinstance(rows.design, Prevalence):
             raise ValueError(
                 "design=Prevalence needs a single y_true, got y_true by metric"
             )
         alignment, samples, sizes = Alignment(), [], {}
-        for keys, metric_set in self.sets.items():
+        given = y_true, y_pred, y_score
+        for metric, metric_set in self.sets.items():
+            keys = [keys_by_metric[metric] for keys_by_metric in self.keys]
             truth, pred, score = (
                 values if key is None else values[key]
-                for key, values in zip(keys, (y_true, y_pred, y_score), strict=True)
+                for key, values in zip(keys, given, strict=True)
             )
             name = f"y_true[{keys[0]!r}]"
             alignment.check(name, truth)
-            reads = metric_set.reads
-            pred = pred if reads - {"scores"} else None
-            score = score if "scores" in reads else None
+            of_scores = metric_set.reads == {"scores"}
+            pred, score = (None, score) if of_scores else (pred, None)
             samples.append(metric_set.read(truth, pred, score, rows, data, **labels))
             sizes[name] = len(samples[-1].rows)
         if len(set(sizes.values())) > 1:
@@ -568,12 +519,10 @@ class MetricsByTruth(MetricSet):
 
     def bind(self, samples: Any, *_: Any) -> Iterator[TableParameter]:
         """Yield the parameters to estimate, ordered by model and then by metric."""
-        pairs = [*zip(self.sets.values(), samples, strict=True)]
+        pairs = zip(self.sets.values(), samples, strict=True)
+        bound = [[*metric_set.bind(sample)] for metric_set, sample in pairs]
         for model in dict.fromkeys(m for sample in samples for m in sample.models):
-            for name in self.metrics:
-                for metric_set, sample in pairs:
-                    bound = metric_set.bind(sample, only=[name])
-                    yield from (p for p in bound if p.key.model == model)
+            yield from (p for part in bound for p in part if p.key.model == model)
 
     def references(
         self, samples: Any, to: str

@@ -11,8 +11,8 @@ import numpy as np
 
 from skci.measures.synonyms import ALIASES
 from skci.measures.traits import NEGATED
-from skci.metrics import labels, rankings, scores
-from skci.metrics.base import METRIC_CLASSES, MetricCI
+from skci.metrics import labels, rankings
+from skci.metrics.base import METRIC_CLASSES, MetricCI, MetricScorer
 from skci.metrics.censored import EventMetricCI
 
 _METRICS = [
@@ -217,7 +217,7 @@ def resolve_metric(metric: Any) -> MetricCI:
         return metric
     if isinstance(metric, str):
         return _of_name(metric)
-    if isinstance(metric, scores.MetricScorer) and metric.bound is None:
+    if isinstance(metric, MetricScorer) and metric.bound is None:
         return _signed(metric.metric, 1 if metric.metric.greater_is_better else -1)
     if hasattr(metric, "_score_func"):  # scorers of make_scorer have no public class
         return _of_scorer(metric)

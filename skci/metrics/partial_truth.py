@@ -73,10 +73,7 @@ class PartlyVerified(EqualByParts, Functional):
     @cached_property
     def _indicators(self) -> Array:
         """Indicators of the S strata for each of the m outcomes, of shape (m, S)."""
-        indicators: Array = self.strata[:, np.newaxis] == np.arange(
-            self.strata.max() + 1
-        )
-        return indicators.astype(float)
+        return np.eye(self.strata.max() + 1)[self.strata]
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
         """Return the weight of each outcome in all rows, and two numbers by stratum.
@@ -101,10 +98,8 @@ class PartlyVerified(EqualByParts, Functional):
             estimate, influence, gradient = self.functional(q)
             verified = p[..., : len(self.strata)]
             means = (verified * influence) @ self._indicators / totals
-            influence = (
-                influence * factors[..., self.strata]
-                - (means * (factors - 1))[..., self.strata]
-            )
+            shifts = (means * (factors - 1))[..., self.strata]
+            influence = influence * factors[..., self.strata] - shifts
         influence = np.concatenate([influence, means], axis=-1)
         return Evaluation(estimate, influence, gradient)
 
@@ -146,24 +141,22 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
         for row_counts in (counts, counts * are_labelled(sample))
     )
     missing = (sizes > 0) & (labelled == 0)
-    if not missing.any():
-        share = sizes[labelled < _FEW].sum() / sizes.sum()
-        if share > _MAX_SHARE_OF_FEW:
-            warn_caller(
-                f"{share:.0%} of the rows have predictions (of one model or of several "
-                f"models) for which fewer than {_FEW} rows are labelled, so intervals "
-                "may be too narrow; report on fewer models or labels at a time",
-                SmallSampleWarning,
-            )
-        return
-    labels = [*map(str, sample.vocabulary.labels), "no answer"]
-    first = strata[missing.argmax()].tolist()
-    predictions = ", ".join(labels[code] for code in first)
-    where = "".join(f" in {column} = {name}" for column, name in part.subgroup)
-    raise ValueError(
-        "y_true must contain labelled rows for every prediction with "
-        f"proxy={PREDICTION!r}, got none for rows predicted as {predictions}{where}"
-    )
+    if missing.any():
+        labels = [*map(str, sample.vocabulary.labels), "no answer"]
+        predictions = ", ".join(labels[code] for code in strata[missing.argmax()])
+        where = "".join(f" in {column} = {name}" for column, name in part.subgroup)
+        raise ValueError(
+            "y_true must contain labelled rows for every prediction with "
+            f"proxy={PREDICTION!r}, got none for rows predicted as {predictions}{where}"
+        )
+    share = sizes[labelled < _FEW].sum() / sizes.sum()
+    if share > _MAX_SHARE_OF_FEW:
+        warn_caller(
+            f"{share:.0%} of the rows have predictions (of one model or of several "
+            f"models) for which fewer than {_FEW} rows are labelled, so intervals may "
+            "be too narrow; report on fewer models or labels at a time",
+            SmallSampleWarning,
+        )
 
 
 def _of_strata(
@@ -409,17 +402,14 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     Without a proxy, only the labelled rows are returned. With a proxy, copies of all
     rows are appended. The two copies of a labelled row form a cluster.
     """
-    clusters = "; pass clusters as groups="
-    check_mutually_exclusive("label_probability", {"design": rows.design}, clusters)
-    check_mutually_exclusive(
-        "label_probability", {"counts": rows.counts}, "; pass each row separately"
-    )
+    excluded = {"design": rows.design, "counts": rows.counts}
+    remedy = "; pass each row separately, and clusters as groups="
+    check_mutually_exclusive("label_probability", excluded, remedy)
     assert read.probability is not None
     n_rows = len(read.labelled)
-    labelled_index = np.flatnonzero(read.labelled)
-    index = (
-        np.append(labelled_index, np.arange(n_rows)) if read.proxies else labelled_index
-    )
+    index = labelled_index = np.flatnonzero(read.labelled)
+    if read.proxies:
+        index = np.append(labelled_index, np.arange(n_rows))
     are_labelled = np.arange(len(index)) < len(labelled_index)
     weights = np.ones(n_rows)
     if rows.sample_weight is not None:

@@ -76,16 +76,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
-        function = self._function_at(sample)
-        functional = sample.means.function(function, self.monomials(binding))
+        functional = sample.means.function(identity, self.monomials(binding))
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
-
-    def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        """Return the function that computes the metric from means, such as mean losses.
-
-        `sample` contains the class proportions.
-        """
-        return self._function
 
     def _bind_one(
         self, binding: ParameterBuilder, scores: Scores, code: int
@@ -109,9 +101,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _bind_classes(
         self, binding: ParameterBuilder, scores: Scores
     ) -> list[TableParameter]:
-        trait, within = self._trait_of(binding.sample.vocabulary), binding.within
-        truth = binding.positives
-        return [self._bind_truth(trait, binding, truth, scores.among(within))]
+        trait = self._trait_of(binding.sample.vocabulary)
+        return [self._bind_truth(trait, binding, binding.positives, scores)]
 
     def _bind_truth(
         self,
@@ -160,6 +151,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
     """D2: relative reduction of the loss compared with a constant prediction."""
 
     _function = staticmethod(partial(skill, zero=EDGE))
+    _serves_moments = False
 
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
@@ -168,28 +160,6 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         constant = np.broadcast_to(shares, truth.shape)
         pairs = (probabilities, eps), (constant, EPS)
         return [self._losses(truth, *pair) for pair in pairs]
-
-    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
-        vocabulary = binding.sample.vocabulary
-        if vocabulary.multilabel:
-            raise ValueError(
-                f"moments=True needs one target for {self.name!r}, got "
-                f"{len(vocabulary.targets)}"
-            )
-        shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
-        return [*super().monomials(binding), *shares]
-
-    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
-        labels = _indicators(binding.sample.vocabulary)
-        indicators = {label: binding.truth == label.target for label in labels}
-        return super().variables(binding) | indicators
-
-    def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        labels = _indicators(sample.vocabulary)
-        shares = np.array([sample.means.origins[label] for label in labels])
-        truth = np.eye(len(shares) + 1, dtype=bool)
-        constant = np.broadcast_to([1 - shares.sum(), *shares], truth.shape)
-        return partial(_skill_over_shares, self._losses(truth, constant))
 
 
 class _BrierCI(_ProbabilityMetricCI):
@@ -414,19 +384,3 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
             excess = np.average(present, weights=weights) - present
             constant_loss = constant_loss + excess
         return [loss, constant_loss]
-
-
-def _indicators(vocabulary: Vocabulary) -> list[Variable]:
-    """Return an indicator variable for each class except the first class."""
-    return [Variable("class", target=k) for k in range(1, len(vocabulary.labels))]
-
-
-def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
-    """Return D2: 1 minus the ratio of a loss to the loss of a constant prediction.
-
-    The constant prediction is the class proportions `shares`. `losses` contains, for
-    each class, the loss of this prediction in a row of the class.
-    """
-    gains = zip(losses[1:] - losses[0], shares, strict=True)
-    constant_loss = losses[0] + sum(gain * share for gain, share in gains)
-    return skill(loss, constant_loss, EDGE)

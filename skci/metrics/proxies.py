@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
@@ -172,10 +172,8 @@ def _weights(
     explained = float(gains @ np.linalg.pinv(matrix, hermitian=True) @ gains)
     explained = min(explained / max(variance, np.finfo(float).tiny), 1.0)
     if block.of_labels and expected is None:
-        all_covariance = covariance[2::2, 2::2]
-        matrix = matrix + _unseen_errors(
-            source.select(positions), matrix, all_covariance
-        )
+        selected, of_all = source.select(positions), covariance[2::2, 2::2]
+        matrix = matrix + _unseen_errors(selected, matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     # Shrink by the ratio of adjusted to unadjusted explained variance, as for R2.
     residual_df = chosen.by_parameter[0].degrees_of_freedom - n_proxies
@@ -209,14 +207,8 @@ def _unseen(
     labelled, both = labelled_parameter.units, parameters[0].units
     squares = expected.powers[0] * np.where(labelled, -1.0, both)
     total = expected.weights[labelled].sum()
-    influence = np.array(
-        [
-            np.nan_to_num(np.append(parameter.linearised.influence, 0.0))[
-                parameter.index
-            ]
-            for parameter in parameters
-        ]
-    )
+    of_cells = (np.append(p.linearised.influence, 0.0)[p.index] for p in parameters)
+    influence = np.nan_to_num([*of_cells])
     return _positive((influence * squares) @ influence.T / total**2)
 
 
@@ -284,24 +276,10 @@ def estimate_judged_grades(
 
     The items with human grades may differ between models.
     """
-    shapes = [
-        (grades.models, grades.scorers, grades.n_items) for grades in (people, judge)
-    ]
-    if shapes[0] != shapes[1]:
-        raise ValueError(
-            "proxy must have the same models, scorers and number of items as grades, "
-            f"{shapes[0]}, got {shapes[1]}. Pass proxy by model, like "
-            "grades, and average several judges, as in proxy={model: mean of judges}"
-        )
-    both_named = people.names is not None and judge.names is not None
-    if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
-        raise ValueError(
-            "proxy must have the same items as grades in the same order, got other "
-            "items"
-        )
+    _check_judge(people, judge)
     for graded, name in ((people, "grades"), (judge, "proxy")):
         graded.check_range([trait.bounds for trait, _ in metrics.values()], name)
-    columns = [(model, scorer) for model in people.models for scorer in metrics]
+    columns = product(people.models, metrics)
     checked = people.rows.read(people.n_items, "grades", people.alignment.check)
     human_grades, judge_grades = (
         grades.means[:, checked.kept] for grades in (people, judge)
@@ -311,24 +289,13 @@ def estimate_judged_grades(
     sample = checked.sample_without_labels()
     strata = sample.design.strata
     if strata is not None:
-        minimum = min(
-            np.bincount(strata, is_graded).min()
-            for is_graded in ~np.isnan(human_grades)
-        )
-        if minimum < _FEW:
-            warn_caller(
-                f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}, "
-                "so intervals may be too narrow; strata with at most one graded item "
-                "are pooled",
-                SmallSampleWarning,
-            )
+        _check_strata(strata, ~np.isnan(human_grades))
     if clusters_are_tasks:
         strata = checked.cluster_numbers
     parameters: list[TableParameter] = []
     blocks = []
-    for (model, scorer), by_people, by_judge in zip(
-        columns, human_grades, judge_grades, strict=True
-    ):
+    triples = zip(columns, human_grades, judge_grades, strict=True)
+    for (model, scorer), by_people, by_judge in triples:
         graded = ~np.isnan(by_people)
         subgroups = parted(sample.subgroups, graded)
         judged = replace(sample, subgroups=subgroups)
@@ -341,28 +308,24 @@ def estimate_judged_grades(
             )
             n_graded = graded[some.within].sum()
             if n_graded < FEWEST_LABELS:
-                where = "".join(
-                    f", {column} = {name}" for column, name in part.subgroup
-                )
+                where = "".join(f", {by} = {name}" for by, name in part.subgroup)
                 raise ValueError(
                     f"grades must cover at least {FEWEST_LABELS} items of each model "
                     f"if proxy is passed, got {n_graded} for {model!r}{where}"
                 )
             key = ParameterLabels(scorer, model, part.subgroup)
             selection = some, every, None if part.every == part.labelled else strata
-            named_parameters = [("people", _of_graded(*selection, trait, by_people))]
-            if part.every != part.labelled:
-                named_parameters.append(
-                    ("judge, graded", _of_graded(*selection, trait, by_judge))
-                )
-                mean = every.of_mean(trait, by_judge[every.within])
-                named_parameters.append(("judge", mean))
+            means = {
+                "people": _of_graded(*selection, trait, by_people),
+                "judge, graded": _of_graded(*selection, trait, by_judge),
+                "judge": every.of_mean(trait, by_judge[every.within]),
+            }
             first = len(parameters)
             parameters += [
-                replace(p, key=replace(key, sample=n)) for n, p in named_parameters
+                replace(mean, key=replace(key, sample=name))
+                for name, mean in means.items()
             ]
-            pairs = [(first + 1, first + 2)][: len(named_parameters) - 1]
-            blocks.append(Block(key, first, pairs))
+            blocks.append(Block(key, first, [(first + 1, first + 2)]))
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
     sizes = (~np.isnan(human_grades)).sum(axis=1)
     size_range = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
@@ -371,6 +334,34 @@ def estimate_judged_grades(
         "proxy"
     )
     return replace(corrected(joint, blocks), target=IncompleteSample(target))
+
+
+def _check_judge(people: GradedSamples, judge: GradedSamples) -> None:
+    """Check that people and the judge grade the same models and items."""
+    shapes = [(g.models, g.scorers, g.n_items) for g in (people, judge)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            "proxy must have the same models, scorers and number of items as grades, "
+            f"{shapes[0]}, got {shapes[1]}. Pass proxy by model, like "
+            "grades, and average several judges, as in proxy={model: mean of judges}"
+        )
+    both_named = people.names is not None and judge.names is not None
+    if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
+        raise ValueError(
+            "proxy must have the same items as grades in the same order, got others"
+        )
+
+
+def _check_strata(strata: Array, is_graded: Array) -> None:
+    """Warn if a model has few graded items in a stratum."""
+    minimum = min(np.bincount(strata, of_model).min() for of_model in is_graded)
+    if minimum < _FEW:
+        warn_caller(
+            f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}, so "
+            "intervals may be too narrow; strata with at most one graded item are "
+            "pooled",
+            SmallSampleWarning,
+        )
 
 
 def _of_graded(
@@ -394,21 +385,15 @@ def _of_graded(
     strata = np.where(few[strata], len(few), strata)
     if np.count_nonzero(graded & (strata == len(few))) == 1:
         strata = np.zeros_like(strata)
-    n, total, n_graded, graded_weight, sums = (
-        np.bincount(strata, numbers)
-        for numbers in (
-            np.ones(len(strata)),
-            weights,
-            graded,
-            weights * graded,
-            weights * np.where(graded, grades, 0),
-        )
+    known, of_graded = np.where(graded, grades, 0), weights * graded
+    n, n_graded = np.bincount(strata), np.bincount(strata, graded)
+    total, graded_total, sums = (
+        np.bincount(strata, values) for values in (weights, of_graded, weights * known)
     )
     with np.errstate(invalid="ignore", divide="ignore"):  # no items in a stratum
-        means = sums / graded_weight
-        factors = (
-            total / graded_weight * np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
-        )
+        means = sums / graded_total
+        correction = np.sqrt(n_graded / (n_graded - 1) * (n - 1) / n)
+        factors = total / graded_total * correction
     deviations = factors[strata] * (grades - means[strata])
     values = means[strata] + np.where(graded, deviations, 0.0)
     mean = every.of_mean(replace(trait, bounds=(-np.inf, np.inf)), values)

@@ -26,7 +26,6 @@ from skci.data.row_options import RowOptions
 from skci.inference.parameter import TableParameter
 from skci.metrics.base import MetricCI, one_of, option
 from skci.metrics.binding import ParameterBuilder
-from skci.metrics.scores import MetricScorer
 
 NOT_JUDGED = -1
 """Relevance of a document that was not judged, as in trec_eval."""
@@ -223,9 +222,6 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         rows = RowOptions(sample_weight=sample_weight, query=query)
         return self._influence(y_true, y_score, rows)
 
-    def _scorer(self, bound: str | None) -> MetricScorer:
-        return MetricScorer(self, bound)
-
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         """Return the scores that an estimator predicts for documents.
 
@@ -250,9 +246,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         if len(negative):
             raise ValueError(
                 f"y_true must hold relevances of 0 or more for {binding.metric!r}, or "
-                f"{NOT_JUDGED} for documents that were not judged, got "
-                f"{negative[0]:g}; "
-                "clip values that count as not relevant, as in np.maximum(y_true, 0)"
+                f"{NOT_JUDGED} for documents that were not judged, got {negative[0]:g}"
             )
         if relevance.shape[1] == 1:
             if sample.queries is None:
@@ -262,24 +256,26 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
                     f"{relevance.shape[:1]}"
                 )
             codes = sample.queries.codes[within]
-            _, starts, query = np.unique(codes, return_index=True, return_inverse=True)
-            first: Any = starts
+            _, first, query = np.unique(codes, return_index=True, return_inverse=True)
         elif sample.queries is not None:
             raise ValueError(
                 "query must not be given if y_true has a row for each query, got "
                 f"y_true of shape {relevance.shape}"
             )
         else:
-            query, first = np.repeat(np.arange(n), relevance.shape[1]), slice(None)
+            first = np.arange(n)
+            query = np.repeat(first, relevance.shape[1])
         values = np.full(n, np.nan)
-        query_values = self._values(query.ravel(), relevance.ravel(), scores.ravel())
-        values[first] = np.where(
-            np.isnan(query_values), self.zero_division, query_values
-        )
+        of_query = self._values(query.ravel(), relevance.ravel(), scores.ravel())
+        values[first] = np.where(np.isnan(of_query), self.zero_division, of_query)
         return [binding.of_mean(self._measure, values)]
 
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         """Return the metric of each query, or NaN without a relevant document."""
+        raise NotImplementedError
+
+    def _of_hits(self, hits: Rankings) -> Array:
+        """Return the metric of each query, computed from its ranked documents."""
         raise NotImplementedError
 
 
@@ -422,10 +418,6 @@ class _RelevantCI(_OrderCI):
     def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
         relevant = relevance >= self.relevance_level
         return self._of_hits(self._ranked(query, relevant, scores))
-
-    def _of_hits(self, hits: Rankings) -> Array:
-        """Return the metric of each query, or NaN without a relevant document."""
-        raise NotImplementedError
 
 
 class _HitsCI(_RelevantCI, RankingToK):
@@ -657,10 +649,6 @@ class _LabelRankingCI(RankingMetricCI):
                 f"y_true must hold 0 and 1 for {self.name!r}, got {invalid[0]:g}"
             )
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
-
-    def _of_hits(self, hits: Rankings) -> Array:
-        """Return the metric of each row, or NaN if the row has no true label."""
-        raise NotImplementedError
 
 
 class LabelRankingAveragePrecisionCI(

@@ -49,10 +49,6 @@ class KolmogorovSmirnov(OrderOfScores):
     The influence values refer to the score at which the difference is largest.
     """
 
-    @property
-    def rarer_class(self) -> int:
-        return min(self.sizes)
-
     def estimate(self, p: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.asarray(self._distances(p).max(axis=-1))

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -32,7 +32,6 @@ from skci.data.labels import (
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.data.sample import Scores
-from skci.inference.intervals.methods import AvailableData
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
     Boundary,
@@ -142,15 +141,9 @@ class OrderOfScores(ShareOfPairs):
     def _classes(self) -> tuple[Array, ...]:
         return self.positive, ~self.positive
 
-
-class _Area(OrderOfScores):
-    @abstractmethod
-    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        """Return the smallest and the largest value over all orders of tied rows.
-
-        `mixed` is a mask of the distinct scores at which binning has combined different
-        scores.
-        """
+    @property
+    def rarer_class(self) -> int:
+        return min(self.sizes)
 
 
 def masses(p: Array) -> Array:
@@ -163,7 +156,7 @@ def cells_of(negative: Array, positive: Array) -> Array:
     return np.stack([negative, positive], axis=1).ravel()
 
 
-class RocAuc(_Area):
+class RocAuc(OrderOfScores):
     """Area under the ROC curve: probability that a positive row has the larger score.
 
     Ties count half. The influence values are scaled placements (proportions of the rows
@@ -172,10 +165,6 @@ class RocAuc(_Area):
     """
 
     compared_by: ClassVar[str] = "order"
-
-    @property
-    def rarer_class(self) -> int:
-        return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
         negative, positive = masses(p)
@@ -204,7 +193,8 @@ class RocAuc(_Area):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Return the smallest and the largest value over all orders of tied rows.
 
-        A pair of a positive and a negative row with the same score b counts one half.
+        `mixed` is a mask of the distinct scores at which binning has combined different
+        scores. A pair of a positive and a negative row with such a score b counts 1/2.
         If the tie is broken, the pair counts 0 or 1. Other pairs are not affected. The
         value therefore changes by at most
 
@@ -221,7 +211,7 @@ class RocAuc(_Area):
         return value - reach, value + reach
 
 
-class AveragePrecision(_Area):
+class AveragePrecision(OrderOfScores):
     """Average precision: mean of the precision at the scores of positive rows."""
 
     compared_by: ClassVar[str] = "ranks"
@@ -266,10 +256,11 @@ class AveragePrecision(_Area):
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Return the smallest and the largest value over all orders of tied rows.
 
-        Consider a score with p positive and n negative rows. There are F rows with a
-        larger score, and H of these rows are positive. Suppose that s positive and t
-        negative rows of this score are ranked at or above a positive row. The precision
-        at this row is :math:`(H + s) / (F + s + t)`. This is at most
+        `mixed` is a mask of the distinct scores at which binning has combined different
+        scores. Consider such a score with p positive and n negative rows. There are F
+        rows with a larger score, and H of these rows are positive. Suppose that s
+        positive and t negative rows of this score are ranked at or above a positive
+        row. The precision at this row is :math:`(H + s) / (F + s + t)`. This is at most
         :math:`(H + p) / (F + p)` and at least :math:`(H + s) / (F + n + s)`. Over the
         positive rows of this score, s increases up to p, so that the lower bounds add
         up to at least
@@ -394,9 +385,6 @@ class ScoreMetricCI(MetricCI):
         """
         return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
-    def _scorer(self, bound: str | None) -> Any:
-        return MetricScorer(self, bound)
-
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         """Return the scores of an estimator, and options with their labels."""
         labels = tuple(getattr(estimator, "classes_", ()))
@@ -414,17 +402,13 @@ class ScoreMetricCI(MetricCI):
 
     def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
-        scores = self._scores_of(binding)
+        scores = self._scores_of(binding).among(binding.within)
         if not vocabulary.binary:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             return self._bind_classes(binding, scores)
-        labels = vocabulary.labels
-        code = self._code(binding.pos_label, labels)
-        parameter = self._bind_one(binding, scores.among(binding.within), code)
-        positive = vocabulary.shown_positive(code)
-        return [
-            parameter if positive is None else replace(parameter, pos_label=positive)
-        ]
+        code = self._code(binding.pos_label, vocabulary.labels)
+        parameter = self._bind_one(binding, scores, code)
+        return [replace(parameter, pos_label=vocabulary.shown_positive(code))]
 
     def _scores_of(self, binding: ParameterBuilder) -> Scores:
         """Return the scores of a model, and check them."""
@@ -469,10 +453,8 @@ def with_binning_error(
     """
     if not parameter.defined:
         return parameter
-    low, high = (
-        max(parameter.value - bounds[0], 0.0),
-        max(bounds[1] - parameter.value, 0.0),
-    )
+    low = max(parameter.value - bounds[0], 0.0)
+    high = max(bounds[1] - parameter.value, 0.0)
     return replace(parameter, extension=(low, high), binning_error=max(low, high))
 
 
@@ -495,16 +477,7 @@ class OrderMetricCI(
     """
 
     _area: ClassVar[Any]
-
-    def without_table(
-        self,
-        method: str | None,
-        available: AvailableData,
-        preferred: Sequence[str] = (),
-    ) -> Self:
-        # Joint counts of the ranks by different models are not available, so that
-        # skewness is unknown.
-        return super().without_table(method, "covariance", preferred)
+    _shows_skewness = False
 
     def _of_cells(
         self, binding: ParameterBuilder, area: Component, metric: str = ""
@@ -576,15 +549,14 @@ class _AreaCI(OrderMetricCI):
         parameter = self._of_cells(binding, area)
         if scores.edges is None or not scores.mixed.any():
             return parameter
-        area_functional = cast(_Area, area.functional)
-        bounds = area_functional.range_of_orders(parameter.counts, scores.mixed)
+        functional: Any = area.functional
+        bounds = functional.range_of_orders(parameter.counts, scores.mixed)
         return with_binning_error(parameter, bounds)
 
     def _bind_classes(
         self, binding: ParameterBuilder, scores: Scores
     ) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
-        scores = scores.among(binding.within)
         if self.average == "micro":
             area = self._area_of(truth, scores.pooled, binding.frequencies)
             return [binding.of_units(measure, area)]
@@ -636,25 +608,6 @@ class _AreaCI(OrderMetricCI):
     def _sizes(self, binding: ParameterBuilder) -> Any:
         """Return indicators of the true labels, to weight the areas of the labels."""
         return binding.positives.astype(float)
-
-
-@dataclass(eq=False)
-class MetricScorer:
-    """Scorer of estimators, for a metric of scores or rankings."""
-
-    metric: Any
-    bound: str | None
-
-    def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
-        metric = self.metric
-        scores, options = metric._response(estimator, X, y)
-        estimate = metric(y, scores, **rows, **options)
-        value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
-        return float(value if metric.greater_is_better else -value)
-
-    def __repr__(self) -> str:
-        bound = "" if self.bound is None else f"bound={self.bound!r}"
-        return f"{self.metric!r}.scorer({bound})"
 
 
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
@@ -821,7 +774,7 @@ class TopKAccuracyCI(ScoreMetricCI):
         self, binding: ParameterBuilder, scores: Scores
     ) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
-        order = np.argsort(scores.values[binding.within], axis=1, kind="stable")
+        order = np.argsort(scores.values, axis=1, kind="stable")
         top = order[:, : -1 - int(self.k) : -1]
         hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
         return [self._of_hits(binding, hits)]

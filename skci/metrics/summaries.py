@@ -1,5 +1,6 @@
 """Summaries of batches of rows: the rows themselves, binned scores or moments."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ class Summary:
             m for metric, binding in bindings for m in metric.monomials(binding)
         ]
         if isinstance(sample, MomentSample):
-            return sample.restricted(monomials)
+            return replace(sample, means=sample.means.among(monomials))
         if sample.subgroups is not None:
             raise ValueError(
                 "by must not be passed with moments=True, which keeps the moments of "

@@ -231,10 +231,7 @@ def concordant_masses(
         block, is_high = order >> bit + 1, (order >> bit) % 2 == 1
         runs, run = np.unique(block * n_ranks + rank, return_inverse=True)
         edges = np.append(0, np.cumsum(np.bincount(runs // n_ranks)))
-        halves = (
-            (second, is_high, edges[block]),
-            (first, ~is_high, edges[block + 1]),
-        )
+        halves = (second, is_high, edges[block]), (first, ~is_high, edges[block + 1])
         for total, (mass, is_other_half, edge) in zip(concordant, halves, strict=True):
             until = np.append(0.0, np.cumsum(np.bincount(run, mass * is_other_half)))
             total += ~is_other_half * ((until[run] + until[run + 1]) / 2 - until[edge])
@@ -282,12 +279,9 @@ class CumulativeDynamicAuc(ShareOfPairs):
         _, rank = np.unique(self.risk, return_inverse=True)
         masses = (np.bincount(rank, p * group) for group in (self._controls, weights))
         value, control_slope, case_slope = roc_area(*masses)
-        slopes = np.bincount(
-            self.follow_up.position,
-            -p * weights * case_slope[rank],
-            len(self.follow_up.times) + 1,
-        )
-        influence = weights * case_slope[rank] + self._controls * control_slope[rank]
+        of_cases, n = weights * case_slope[rank], len(self.follow_up.times) + 1
+        slopes = np.bincount(self.follow_up.position, -p * of_cases, n)
+        influence = of_cases + self._controls * control_slope[rank]
         influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
 
@@ -628,11 +622,9 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
 def check_times(times: Any, minimum: int = 1) -> Array:
     """Check that times are positive and ascending, and at least `minimum` of them."""
     numbers = as_numbers(times, "times")
-    if numbers.ndim != 1 or len(numbers) < minimum:
-        requirement = "times" if minimum < 2 else "at least two times"
-        raise ValueError(f"times must be {requirement} in one dimension, got {times}")
-    for time in numbers:
-        check_time(time, "each of times")
-    if (np.diff(numbers) <= 0).any():
-        raise ValueError(f"times must be ascending, got {times}")
+    is_series = numbers.ndim == 1 and len(numbers) >= minimum
+    if not is_series or (np.diff(numbers, prepend=0.0) <= 0).any():
+        raise ValueError(
+            f"times must be ascending numbers above 0, at least {minimum}, got {times}"
+        )
     return numbers

@@ -331,7 +331,8 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
         # and rare classes could lose all objects.
         weights = binding.sample.rows.counts[binding.within]
         images = binding.columns(self.reads)[1][binding.within]
-        functional = FixedValueFunctional(self.g(images, weights), weights)
+        value, influence = self.g(images, weights)
+        functional = FixedValueFunctional(value, influence, weights)
         return [binding.of_units(self._measure, functional)]
 
 

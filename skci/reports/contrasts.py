@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -44,7 +43,6 @@ _REFERENCES: dict[str | None, str] = {
     "overall": "overall",
     "next": "the next",
 }  # names of references in sentences
-_NUMBER = re.compile(r"\d+\.?\d*")
 _MAX_SHOWN = 4  # names in a header
 
 Separated = dict[str, list[tuple[str, str, str]]]
@@ -240,9 +238,9 @@ class ContrastReport(ReportWithContrasts):
     """
 
     _other_attributes: ClassVar = {
-        f"that of the report of the models, report.{name}()": name
-        for name in ("best", "letters", "ranks")
-    } | {"pvalues": "p_values pvalue"}
+        "the report of the models": "best letters ranks",
+        "pvalues": "p_values pvalue",
+    }
 
     _null: float = 0.0
     _stepwise: bool = False
@@ -646,24 +644,13 @@ class ContrastReport(ReportWithContrasts):
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
         return [], columns
 
-    @property
-    def _alphabetical_order(self) -> str:
-        """Note on the alphabetical order of subgroups, unless their numbers ascend."""
-        names = list(dict.fromkeys(itertools.chain(*self._pairs)))
-        numbers = [[*map(float, _NUMBER.findall(name))] for name in names]
-        is_ascending = all(numbers) and numbers == sorted(numbers)
-        if names != sorted(names) or is_ascending:
-            return ""
-        shown = ", ".join(first_names([*map(repr, names)], _MAX_SHOWN))
-        return (
-            f", subgroups are compared in alphabetical order: {shown}; pass an ordered "
-            "categorical for another order"
-        )
-
     def _title(self) -> str:
         margins = [f"{value:g} of {metric}" for metric, value in self._margin.items()]
         margin = f", margins {join_names(margins)}" if margins else ""
         if len({*self._margin.values()}) == 1:
             margin = f", margin {next(iter(self._margin.values())):g}"
-        order = self._alphabetical_order if self._reference == "next" else ""
+        order = ""
+        if self._reference == "next":
+            names = dict.fromkeys(itertools.chain(*self._pairs))
+            order = f", in the order {', '.join(first_names([*names], _MAX_SHOWN))}"
         return super()._title() + margin + order

@@ -286,10 +286,6 @@ class ThresholdReport(JointReport):
     """
 
     _compares_models = False
-    _of_pairs = (
-        " at one threshold, as in a report with thresholds=[...]",
-        "; if models have different thresholds, compare their labels with joint_report",
-    )
     _other_attributes: ClassVar = {
         "joint_report(y_true, y_score=..., metrics='roc_auc')": "auc roc_auc"
     }

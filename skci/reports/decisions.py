@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -14,7 +13,13 @@ import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._options import HintedAttributes
-from skci._validation import check_integer, check_valid_name, first_names, join_names
+from skci._validation import (
+    check_integer,
+    check_valid_name,
+    first_names,
+    join_names,
+    near_hint,
+)
 from skci.inference.parameter import ParameterLabels
 from skci.measures.synonyms import known_spellings
 from skci.measures.traits import MeasureProperties
@@ -48,7 +53,6 @@ _RANGE = re.compile(
 _COMPARISON = re.compile(r"\s*(.*?)\s*([<>]=?)\s*([^<>=]*[^<>=%\s])\s*")
 _SHIFT = r"([+-]\s*(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _SHIFTED = re.compile(rf"(.*?)(?:\s+{_SHIFT})?")
-_UNSPACED = re.compile(rf"(.*?){_SHIFT}")
 _VERDICTS = ("shown", "open", "refuted")
 
 Requirements = str | Sequence[str] | Mapping[str, tuple[str, float]]
@@ -318,36 +322,18 @@ def read_requirements(
             name, metric = str(subject), metrics[0]
             if len(metrics) > 1:
                 raise unknown_subject(name, metrics, names)
-        parsed.append(_shifted(Requirement(name, metric, *requirement), names))
+        parsed.append(Requirement(name, metric, *requirement))
     return parsed
-
-
-def _shifted(requirement: Requirement, names: list[str]) -> Requirement:
-    """Parse a number that follows a name without a space, as in "new >= old-0.02"."""
-    match = _UNSPACED.fullmatch(requirement.name)
-    if match and requirement.sides and not requirement.pair(names):
-        value = requirement.value + float(match[2].replace(" ", ""))
-        left, right = requirement.sides
-        sides = left, right.removesuffix(match[2])
-        shifted = requirement._replace(name=match[1], value=value, sides=sides)
-        if shifted.name in names or shifted.pair(names):
-            return shifted
-    return requirement
 
 
 def unknown_subject(subject: str, metrics: list[str], names: list[str]) -> KeyError:
     """Return the error for an unknown metric, model or comparison in a requirement."""
     pairs = [f"{name} {metric}" for name in names for metric in metrics]
-    matches = difflib.get_close_matches(subject, [*metrics, *names, *pairs], 1, 0.75)
-    endings = [metric for metric in metrics if subject.lower().endswith(metric.lower())]
-    closest = matches or [metric for metric in endings if not subject.endswith(metric)]
-    if Requirement(subject, "", "", 0.0).pair(names):
-        closest = [f"{subject} {metrics[0]}"]
-    hint = f"; did you mean {closest[0]!r}?" if closest and closest != [subject] else ""
+    known = [name for name in [*metrics, *names, *pairs] if name != subject]
     return KeyError(
         f"requirements must name one of the metrics {metrics}, optionally after one of "
         f"{names} or a difference of two models, as in {f'{pairs[0]} >= 0.9'!r} or "
-        f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{hint}"
+        f"'{metrics[0]}: NEW >= OLD - 0.01', got {subject!r}{near_hint(subject, known)}"
     )
 
 
@@ -655,15 +641,8 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
     """
 
     _other_attributes: ClassVar = {
-        f"that of a metric, as best()[metric].{name}": name
-        for name in (
-            "estimate",
-            "findings",
-            "models",
-            "to_dict",
-            "to_frame",
-            "to_latex",
-        )
+        "the report on one metric, best()[metric]": "estimate findings models to_dict "
+        "to_frame to_latex"
     }
 
     def __missing__(self, metric: Any) -> BestReport:
@@ -833,19 +812,15 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
             rows = [k for k, name in enumerate(self.panels) if name == panel]
             ranked = [(self.models[k], *self.intervals[k].tolist()) for k in rows]
             shown = [f"{model} ({low})" for model, low, high in ranked if low == high]
-            sentences.append(self._best_on(panel))
+            leaders = [self.models[k] for k in rows if self.estimates[k] == 1]
+            models = [model for model, _, _ in ranked]
+            first = self.top(1, panel)
+            sentences.append(finding_on_best(panel, models, leaders, first))
             if shown:
                 named = join_names(first_names(shown, _MAX_NAMED))
                 finding = f"{len(shown)} of {len(rows)} ranks are shown: {named}"
                 sentences.append(f"On {panel}, {finding}.")
         return Findings(sentences, self.simultaneous)
-
-    def _best_on(self, panel: str) -> str:
-        """Write a sentence on the models that may be best and on the worse models."""
-        rows = [k for k, name in enumerate(self.panels) if name == panel]
-        models = [self.models[k] for k in rows]
-        leaders = [self.models[k] for k in rows if self.estimates[k] == 1]
-        return finding_on_best(panel, models, leaders, self.top(1, panel))
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, with one panel per metric.

@@ -65,7 +65,7 @@ QUANTILES = 3.3
 _RATES = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999]
 _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
 _REFERENCE = "skci-diagonal"  # identifiers of lines
-_LABELLED, _OTHER = "skci-labelled", "skci-other"
+_LABELLED = "skci-labelled"
 _IN_COLOUR = len(COLOURS) - 1  # number of coloured curves among grey curves
 _BASELINES = ("baseline", "control", "treat all")  # names in lower case
 _TEXT_HEIGHT = 0.16  # inches per line
@@ -81,7 +81,6 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     individual_intervals: Array | None = None
     known_models: Sequence[str] | None = None
 
-    n_rows: ClassVar[Array | None] = None  # rows have an additional panel
     axes_: ClassVar[Any]
     figure_: ClassVar[Any]
 
@@ -109,12 +108,11 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     def _handles(self) -> list[Any]:
         """Return the entries of the legend after all panels were drawn."""
 
-    def _plot(self, ax: Any, title: str | None) -> Self:
+    def _plot(self, ax: Any, title: str | None, further_panels: int = 0) -> Self:
         """Draw the panels, the legend and the title."""
         panels = list(dict.fromkeys(self.metrics))
         axes = self._new_axes(len(panels)) if ax is None else np.ravel(ax)
-        maximum = len(panels) + (self.n_rows is not None)
-        if not len(panels) <= len(axes) <= maximum:
+        if not len(panels) <= len(axes) <= len(panels) + further_panels:
             raise ValueError(
                 f"ax must have axes for each of {len(panels)} metrics, got {len(axes)}"
             )
@@ -226,16 +224,10 @@ def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
 
 
 def new_axes(*grid: int, **options: Any) -> Array:
-    """Return axes of a new figure.
-
-    The colours come from the matplotlib style or, if the style has the default colours,
-    from this module.
-    """
+    """Return axes of a new figure."""
     plt = optional_module("matplotlib.pyplot", "plotting", "plot")
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
-    for ax in axes.flat:
-        ax.set_prop_cycle(cycle_of_curves())
     return np.ravel(axes)
 
 
@@ -566,7 +558,7 @@ class ConfidenceBandDisplay(Display):
     baseline: str | None = None
     floor: float | None = None
     joins_corners: bool = False
-    n_rows: Array | None = None  # type: ignore[misc]
+    n_rows: Array | None = None
     leaders: Sequence[str] = ()
 
     _legend_columns: ClassVar = 3
@@ -619,7 +611,7 @@ class ConfidenceBandDisplay(Display):
         self.bands_: list[Any] = []
         self.chance_level_ = None
         self.highlighted_ = self._in_colour(highlight)
-        self._plot(ax, title)
+        self._plot(ax, title, further_panels=self.n_rows is not None)
         labelled = [line for line in self.lines_ if line.get_gid() == _LABELLED]
         last = {line.get_label(): line for line in labelled}  # in the last panel
         if last and ax is None and not self.joins_corners:
@@ -649,11 +641,15 @@ class ConfidenceBandDisplay(Display):
     @property
     def drawn_(self) -> str:
         """Sentence that names the coloured curves and counts the grey curves."""
-        if not self._has_grey:
-            return ""
-        grey = _count_other_models(len({*self.models}) - len(self.highlighted_))
         coloured = join_names(self.highlighted_ or ["none"])
-        return f"In colour: {coloured}; in grey: {grey}."
+        grey = self._grey
+        return f"In colour: {coloured}; in grey: {grey}." if grey else ""
+
+    @property
+    def _grey(self) -> str:
+        """Number of grey curves as text, empty without grey curves."""
+        number = len({*self.models}) - len(self.highlighted_)
+        return f"{number} other model{'s' * (number > 1)}" if number else ""
 
     def _new_axes(self, panels: int) -> Array:
         if not self.unit_square:
@@ -671,7 +667,7 @@ class ConfidenceBandDisplay(Display):
         limits = axis_limits(
             *(np.maximum(x[panel], floor) for x in drawn if x is not None)
         )
-        longest = _MAX_CURVE if self._has_grey else 2 * _MAX_LABEL
+        longest = _MAX_CURVE if self._grey else 2 * _MAX_LABEL
         labels = dict(zip(models, shorten(models, longest), strict=True))
         for model in models:
             curve = [k for k in panel if self.models[k] == model]
@@ -750,18 +746,13 @@ class ConfidenceBandDisplay(Display):
     def _set_colours(self, ax: Any) -> None:
         """Set the colour cycle of the axes, with the colours of drawn models first."""
         styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
-        coloured = self.highlighted_ if self._has_grey else self.known_models
+        coloured = self.highlighted_ if self._grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
         drawn = [indices[model] for model in models if model in self.highlighted_]
         if max(drawn, default=0) < len(styles):
             first = [styles[k] for k in drawn]
             styles = first + [style for style in styles if style not in first]
         ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
-
-    @property
-    def _has_grey(self) -> bool:
-        """Whether some curves are grey."""
-        return len({*self.models}) > len(self.highlighted_)
 
     @property
     def _several(self) -> bool:
@@ -799,10 +790,10 @@ class ConfidenceBandDisplay(Display):
         style: dict[str, Any] = {"linewidth": _THIN_LIMIT} if self._bars else {}
         style |= {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
         style |= {"markevery": marked, "label": label, "marker": "o"}
-        style["gid"] = _LABELLED if self._has_grey else None
-        if is_grey:
+        style["gid"] = _LABELLED if self._grey else None
+        if is_grey:  # a label with an underscore has no entry in the legend
             style = {"color": GREY, "alpha": 0.5, "linewidth": _THIN_LIMIT}
-            style |= {"linestyle": "-", "zorder": 1.7, "gid": _OTHER, "label": "_other"}
+            style |= {"linestyle": "-", "zorder": 1.7, "label": "_other"}
         (line,) = ax.plot(*points.T, **style)
         return line
 
@@ -872,7 +863,6 @@ class ConfidenceBandDisplay(Display):
         diagonal = [line for line in lines if line.get_gid() == _REFERENCE]
         without_entry = _REFERENCE, _LABELLED
         curves = [line for line in lines if line.get_gid() not in without_entry]
-        n_grey = sum(line.get_gid() == _OTHER for line in self.axes_[0].lines)
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey
         level = format_level(self.confidence_level, self.simultaneous)
@@ -882,13 +872,9 @@ class ConfidenceBandDisplay(Display):
         if self.individual_intervals is not None and (self._bars or not self._several):
             label = f"{format_level(self.confidence_level, False)} intervals"
             handles += line_handles({label: _THICK_BAR if self._bars else _THIN_LIMIT})
-        if n_grey:
-            handles += line_handles({_count_other_models(n_grey): _THIN_LIMIT})
+        if self._grey:
+            handles += line_handles({self._grey: _THIN_LIMIT})
         return handles + diagonal
-
-
-def _count_other_models(number: int) -> str:
-    return f"{number} other model{'s' * (number > 1)}"
 
 
 def _outline(hulls: list[Array]) -> tuple[Array, Array]:

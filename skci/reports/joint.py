@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from skci._arrays import cached_property
 from skci._options import short_repr
 from skci._validation import (
     as_name,
@@ -68,11 +67,6 @@ _STEP_DOWN = (
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
 _MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
 _MAX_CONTRASTS_GIVEN = 1 << 14  # user-supplied estimates; covariance of 2 GiB
-_SHARPER = dict.fromkeys(
-    ("bonferroni", "holm", "sidak"),
-    "single-step rejects at least as much as Bonferroni's procedure, and step-down at "
-    "least as much as Holm's",
-)
 
 
 class JointReport(ReportWithContrasts):
@@ -96,9 +90,6 @@ class JointReport(ReportWithContrasts):
     """
 
     _other_attributes: ClassVar = {"differences()": "compare comparisons pairwise"}
-
-    _of_pairs: ClassVar = "", ""
-    """Condition on compared estimates, and a remedy, for an error message."""
 
     _compares_models: ClassVar = True
     """Whether the HTML page shows ranks and differences of the models."""
@@ -207,8 +198,6 @@ class JointReport(ReportWithContrasts):
         >>> report.differences(control="slow", margin=0.06).findings()
         ['On accuracy, fast is equivalent to slow within 0.06.']
         """
-        if control is not None:
-            _check_control(control, self.models)
         options = (scale, method, adjust, margin)
         return self._compare("model", control, None, metrics, *options)
 
@@ -286,9 +275,6 @@ class JointReport(ReportWithContrasts):
                 "gaps needs a report with by=, got a report labelled "
                 f"{list(self._labels)}"
             )
-        if control is not None:
-            names = [key.level("subgroup") for key in self._keys]
-            control = _check_control(control, list(dict.fromkeys(names)))
         if to is not None:
             check_mutually_exclusive("to", {"control": control})
             check_choice(to, ("rest", "overall", "next"), "to")
@@ -317,9 +303,12 @@ class JointReport(ReportWithContrasts):
         rows or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
-        check_choice(adjust, ("single-step", "step-down", "none"), "adjust", _SHARPER)
+        check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
         if method is not None:
             check_method(method)
+        if control is not None:
+            names = dict.fromkeys(key.level(factor) for key in self._keys)
+            check_valid_name(control := as_name(control), [*names], "control")
         joint, ratio = self._joint, scale == "ratio"
         blocks = self._blocks(factor, check_names(metrics, self.metrics, "metric"))
         if to == "next":
@@ -341,11 +330,12 @@ class JointReport(ReportWithContrasts):
             positions, references = list(itertools.chain(*blocks)), self._references(to)
             joint, contrasts = contrasts_with(joint, positions, references, to, ratio)
         if not contrasts:
-            factors = [factor] if factor == "model" else self._subgroup_columns
-            condition, remedy = self._of_pairs
+            by_model = factor == "model"
+            factors = [self._keys[0].factor] if by_model else self._subgroup_columns
+            shared = [column for column in self._labels if column not in factors]
             raise ValueError(
-                f"{scale}s need two {join_names(factors)}s with the same metric"
-                f"{condition}, got {short_repr(list(self))}{remedy}"
+                f"{scale}s need two {join_names(factors)}s with the same "
+                f"{join_names(shared)}, got {short_repr(list(self))}"
             )
         is_from_rows = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
@@ -576,8 +566,9 @@ class JointReport(ReportWithContrasts):
         """
         metrics = self._metrics_of_several if metric is None else metric
         metrics = [metrics] if isinstance(metrics, str) else [*metrics]
-        number = len(metrics) if self._joint.simultaneous else 1
-        best = BestReports((m, self._best(self._positions(m), number)) for m in metrics)
+        compared = self._best([self._positions(name) for name in metrics])
+        pairs = zip(metrics, compared, strict=True)
+        best = BestReports((name, report) for name, (_, report) in pairs)
         return best[metric] if isinstance(metric, str) else best
 
     @property
@@ -603,12 +594,20 @@ class JointReport(ReportWithContrasts):
                 "use another metric, such as 'brier_score'"
             )
 
-    def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
-        """Compare each model with the best other model on one metric.
+    def _best(
+        self, compared: Sequence[list[int]]
+    ) -> list[tuple[list[int], BestReport]]:
+        """Compare each model with the best other model, in groups of estimates.
 
-        The confidence level is adjusted for `n_metrics` metrics by Bonferroni's
-        inequality.
+        The confidence level is adjusted for the number of groups by Bonferroni's
+        inequality. The positions in each group are returned with the best first.
         """
+        number = len(compared) if self._joint.simultaneous else 1
+        return [self._best_in(positions, number) for positions in compared]
+
+    def _best_in(
+        self, positions: list[int], n_metrics: int
+    ) -> tuple[list[int], BestReport]:
         self._check_direction(positions[0])
         joint, ordered = self._joint, best_first(self._joint, positions)
         order = [positions.index(k) for k in ordered]
@@ -618,7 +617,7 @@ class JointReport(ReportWithContrasts):
         intervals, differences = intervals_to_best(joint.at(level), positions)
         warn_of_intervals(differences)
         names, factor = columns_of(keys), keys[0].factor
-        return BestReport(
+        return ordered, BestReport(
             metric=keys[0].title,
             names={c: v for c, v in names.items() if c == factor or len({*v}) > 1},
             estimate=self._entry(ordered[0]),
@@ -630,24 +629,19 @@ class JointReport(ReportWithContrasts):
         )
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        parameters = self._joint.parameters
-        compared = self._compared(self.metrics)
-        compared = [k for k in compared if parameters[k[0]].trait.has_better]
-        number = len(compared) if self._joint.simultaneous else 1
-        several = [k for k in compared if len(k) > 1]
+        compared = self._best(self._rankable(self._compared(self.metrics)))
         best = [
-            position
-            for positions in several
-            for position, may_be_best in zip(
-                best_first(self._joint, positions),
-                self._best(positions, number).may_be_best,
-                strict=True,
-            )
-            if may_be_best
+            itertools.compress(ordered, report.may_be_best)
+            for ordered, report in compared
         ]
         columns = self._subgroup_columns
         among = f" of those with the same {join_names(columns)}" if columns else ""
-        return list(best), f"may be the best{among}"
+        return [*itertools.chain(*best)], f"may be the best{among}"
+
+    def _rankable(self, compared: Iterable[list[int]]) -> list[list[int]]:
+        """Return the groups of several estimates of which higher or lower is better."""
+        parameters = self._joint.parameters
+        return [k for k in compared if len(k) > 1 and parameters[k[0]].trait.has_better]
 
     def _compared(self, metrics: Sequence[str]) -> list[list[int]]:
         """Return the positions of the estimates to compare, grouped by metric."""
@@ -781,19 +775,19 @@ class JointReport(ReportWithContrasts):
         best : Compares each model only with the best of the others.
         """
         metrics = self.metrics if metric is None else [metric]
-        blocks = {name: self._blocks("model", [name]) for name in metrics}
-        compared_positions = {
-            name: self._positions(name, k) for name, k in blocks.items()
+        ordered = {
+            name: best_first(
+                self._joint, self._positions(name, self._blocks("model", [name]))
+            )
+            for name in metrics
         }
         separated: Separated = {}
-        if max(map(len, compared_positions.values())) > 1:
-            compared = self._compare(
-                "model", None, None, metric, scale, method, adjust, None
-            )
+        if max(map(len, ordered.values())) > 1:
+            options = scale, method, adjust, None
+            compared = self._compare("model", None, None, metric, *options)
             separated = compared._separated()
         letters: dict[str, Any] = {}
-        for name, positions in compared_positions.items():
-            order = best_first(self._joint, positions)
+        for name, order in ordered.items():
             names = self._names(order)
             differ = np.zeros((len(names),) * 2, dtype=bool)
             for worse, _, better in separated.get(self._keys[order[0]].panel, []):
@@ -805,7 +799,11 @@ class JointReport(ReportWithContrasts):
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
         parts: dict[str, Part] = {}
         ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
-        findings = self._findings_on_best()
+        best = self._best(self._ranked)
+        marks = [""] * len(self)
+        for ordered, report in best:
+            for k, flag in zip(ordered, report.may_be_best.tolist(), strict=True):
+                marks[k] = "yes" if flag else "no"
         if ranked and "Ranks" not in without:
             parts["Ranks"] = self.ranks([*ranked])._part()
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
@@ -815,33 +813,15 @@ class JointReport(ReportWithContrasts):
                 compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         repeats = parts or "Differences" in without  # the findings
-        first = Part(self, findings) if repeats else self._part()
-        return {"Estimates": first._replace(may_be_best=self._may_be_best()), **parts}
+        first = Part(self, self._findings_on_best(best)) if repeats else self._part()
+        return {"Estimates": first._replace(may_be_best=marks), **parts}
 
-    def _may_be_best(self) -> list[str]:
-        """Write "yes" or "no" for each estimate, or nothing if it is not ranked."""
-        marks = [""] * len(self)
-        for ordered, report in self._best_reports:
-            for k, flag in zip(ordered, report.may_be_best.tolist(), strict=True):
-                marks[k] = "yes" if flag else "no"
-        return marks
-
-    @cached_property
-    def _best_reports(self) -> list[tuple[list[int], BestReport]]:
-        """Positions of the models of each metric, best first, with the report."""
-        number = len(self._ranked) if self._joint.simultaneous else 1
-        return [
-            (best_first(self._joint, positions), self._best(positions, number))
-            for positions in self._ranked
-        ]
-
-    def _findings_on_best(self) -> Findings:
+    def _findings_on_best(self, best: list[tuple[list[int], BestReport]]) -> Findings:
         """Write sentences on the models that may be the best on each metric."""
         sentences = [
-            report._finding(self._keys[ordered[0]].panel)
-            for ordered, report in self._best_reports
+            report._finding(self._keys[ordered[0]].panel) for ordered, report in best
         ]
-        ranked = {self._keys[k[0]].metric for k in self._ranked}
+        ranked = {self._keys[ordered[0]].metric for ordered, _ in best}
         unranked = [metric for metric in self.metrics if metric not in ranked]
         if ranked and unranked and not self._subgroup_columns:
             named = join_names(unranked)
@@ -865,9 +845,7 @@ class JointReport(ReportWithContrasts):
 
         The result is empty for reports with several looks at growing data.
         """
-        compared = [] if self._joint.horizon else self._compared_models
-        parameters = self._joint.parameters
-        return [k for k in compared if parameters[k[0]].trait.has_better]
+        return [] if self._joint.horizon else self._rankable(self._compared_models)
 
     @property
     def _question(self) -> str:
@@ -969,16 +947,3 @@ class JointReport(ReportWithContrasts):
             region.low[k] = np.fmax(region.low[k], low)
             region.high[k] = np.fmin(region.high[k], high)
         return region
-
-
-def _check_control(control: Any, valid_names: list[str]) -> str:
-    """Check the name of the control of comparisons."""
-    if isinstance(control, tuple | list):
-        joined = ", ".join(map(str, map(as_name, control)))
-        remedy = "omit it to compare all pairs"
-        if joined in valid_names:
-            remedy = f"pass {joined!r}"
-        raise ValueError(f"control must be a single name, got {control!r}; {remedy}")
-    name = as_name(control)
-    check_valid_name(name, valid_names, "control")
-    return name

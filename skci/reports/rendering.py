@@ -547,32 +547,18 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         KeyError
             If there is no such row; the message describes the index of the report.
         """
-        key_names = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
-        position = self._find(key_names)
+        names = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
+        position = self._find(names)
         if position is not None:
             return self._entry(position)
-        valid_keys, labels = list(self), self._labels
-        names = [name for name in key_names if isinstance(name, str)]
-        example: Any = max(valid_keys, key=lambda x: sum(name in x for name in names))
-        if len(key_names) == len(labels):
-            reordered = [
-                x for x in itertools.permutations(key_names) if x in valid_keys
-            ]
-            if reordered:
-                example = reordered[0]
-            else:
-                for name, column in zip(key_names, labels, strict=True):
-                    names = list(dict.fromkeys(labels[column]))
-                    check_valid_name(
-                        name, names, f"report[{', '.join(labels)}]: {column}"
-                    )
-        columns = ", ".join(labels)
-        if len(labels) == 1:
-            (example,) = example
-        else:
-            columns = f"({columns})"
+        labels, example = self._labels, next(iter(self))
+        if len(names) == len(labels):
+            for name, (column, known) in zip(names, labels.items(), strict=True):
+                kind = f"report[{', '.join(labels)}]: {column}"
+                check_valid_name(name, [*dict.fromkeys(known)], kind)
         raise KeyError(
-            f"a report is indexed by {columns}, as in {example!r}, got {key!r}"
+            f"a report is indexed by ({', '.join(labels)}), as in {example!r}, "
+            f"got {key!r}"
         )
 
     @cached_property

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skci.data.items import MEAN
 from skci.inference.critical.horizon import Horizon
 from skci.measures.traits import MeasureProperties
 from skci.reports.decisions import (
@@ -17,7 +16,7 @@ from skci.reports.decisions import (
     read_requirements,
     unknown_subject,
 )
-from skci.reports.estimate import MetricEstimate, Verdict
+from skci.reports.estimate import Verdict
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport
 from skci.reports.page import Part
@@ -142,9 +141,7 @@ class SequentialReport(RequirementReport):
     def _headline(self) -> str:
         if len(self.verdicts) > 1:
             return f"Are all {len(self.verdicts)} requirements met?"
-        subject, claim, _ = _wording(*self.requirements[0], self.estimates[0])
-        article = "the " * (subject == str(self.estimates[0]._parameter.key))
-        return f"Is {article}{subject} {claim}?"
+        return f"Is the requirement {self._claims[0]} met?"
 
     def _problems(self, *verdicts: str) -> list[str]:
         if self.next_look is None or "open" not in verdicts:
@@ -155,9 +152,8 @@ class SequentialReport(RequirementReport):
         return [*super()._problems("refuted"), *pending]
 
     def _part(self) -> Part:
-        rows = zip(self.requirements, self.verdicts, self.estimates, strict=True)
-        findings = [_statement(*required, verdict, x) for required, verdict, x in rows]
-        findings.append(f"{self.conclusion[0].upper()}{self.conclusion[1:]}.")
+        conclusion = f"{self.conclusion[0].upper()}{self.conclusion[1:]}."
+        findings = [*self.findings(), conclusion]
         if self.is_decided and self.n_used < self.n_planned:
             findings.append(_STOPPED_EARLY)
         return Part(self, findings)
@@ -185,32 +181,6 @@ class SequentialReport(RequirementReport):
         keys = zip(*self.names.values(), self.requirements, strict=True)
         rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
         return [*zip(keys, rows, strict=True)]
-
-
-def _statement(
-    sign: str, value: float, verdict: Verdict, estimate: MetricEstimate
-) -> str:
-    """Write a sentence such as "new is shown to be not worse than old"."""
-    subject, claim, negation = _wording(sign, value, estimate)
-    if verdict == "open":
-        return f"It is open whether {subject} is {claim}: {estimate}"
-    return f"{subject} is shown to be {claim if verdict else negation}: {estimate}"
-
-
-def _wording(sign: str, value: float, estimate: MetricEstimate) -> tuple[str, str, str]:
-    """Return the subject of a requirement, its claim and the negation of the claim."""
-    key, trait = estimate._parameter.key, estimate._parameter.trait
-    subject, loss = str(key), -trait.sign * value
-    claim, negation = f"at least {value:g}", f"below {value:g}"
-    if sign == "<=":
-        claim, negation = f"at most {value:g}", f"above {value:g}"
-    limits_loss = trait.has_better and trait.greater_is_better == (sign == ">=")
-    if key.compared and key.compared[1] == "-" and limits_loss and loss >= 0:
-        subject, _, other = key.compared
-        negation = f"worse than {other}" + f" by more than {loss:g}" * (loss > 0)
-        negation += f" on {key.panel}" * (key.panel != MEAN)
-        claim = f"not {negation}"
-    return subject, claim, negation
 
 
 def n_units(report: JointReport) -> int:

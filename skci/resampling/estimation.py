@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.parallel import delayed
 
 from skci._arrays import Array
-from skci._progress import Progress, is_watched
+from skci._progress import Progress
 from skci._validation import check_estimators, is_iterable, join_names
 from skci.data.labels import check_not_swapped
 from skci.data.responses import Parallel, ResponseMethods, response, task
@@ -38,11 +37,10 @@ from skci.resampling.pooling import (
     mean_over_folds,
 )
 from skci.resampling.schemes import Scheme
-from skci.resampling.splitting import Pool, ResampledRows, Split, Splits, take_rows
+from skci.resampling.splitting import Pool, ResampledRows, Split, take_rows
 
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that are reported as one size
 _NO_VARIANCE = 1e-10  # relative standard deviation that counts as zero
-_ROUNDING = 1e-9  # relative difference of equal values
 SIZE = "train_size"
 """Column of a report with the sizes of training sets."""
 
@@ -54,13 +52,29 @@ class EstimatorPredictions(NamedTuple):
     scores: Any
     estimator: Any
 
-    def subset(self, rows: Array) -> EstimatorPredictions:
-        """Select the predictions for some of the rows."""
-        predicted, scores, estimator = self
-        predicted = None if predicted is None else predicted[rows]
-        return EstimatorPredictions(
-            predicted, None if scores is None else scores[rows], estimator
+
+def _select(
+    fitted: Mapping[str, EstimatorPredictions], rows: Array
+) -> dict[str, EstimatorPredictions]:
+    """Select the predictions of all estimators for some of the rows."""
+    return {
+        name: EstimatorPredictions(
+            None if predicted is None else predicted[rows],
+            None if scores is None else scores[rows],
+            estimator,
         )
+        for name, (predicted, scores, estimator) in fitted.items()
+    }
+
+
+def _by_training_set(pools: Iterable[Pool]) -> dict[bytes, Split]:
+    """Return each training set with all rows that its models test."""
+    sets: dict[bytes, Split] = {}
+    for train, test in itertools.chain(*pools):
+        key = train.tobytes()
+        before = sets[key].test if key in sets else test
+        sets[key] = Split(train, np.union1d(before, test))
+    return sets
 
 
 class TrainingSizes(NamedTuple):
@@ -253,74 +267,56 @@ class Resampling:
             reader = reader.with_labels(self.labels, self.pos_label)
         return reader.sample(predicted, scores or None, by_rows)
 
-    def evaluate(
-        self, scheme: Scheme
-    ) -> Iterator[
-        tuple[list[EvaluatedPool], list[list[dict[str, EstimatorPredictions]]], int]
-    ]:
+    def evaluate(self, scheme: Scheme) -> Iterator[tuple[list[EvaluatedPool], int]]:
         """Evaluate a resampling scheme in batches, with one fit per training set.
 
         A pool is a set of splits that are evaluated together. For each batch, the
-        method yields the evaluated pools, the predictions by pool and split, and a
-        count. The estimate is computed from this number of pools, beginning with the
-        first.
+        method yields the evaluated pools and a count. The estimate is computed from
+        this number of pools, beginning with the first.
         """
-        n_sets = 0
-        if self.verbose or (self.verbose is None and is_watched()):
-            rows = replace(
-                self.rows, cv=deepcopy(self.rows.cv)
-            )  # a splitter may have a state
-            for pools, _ in scheme.batches(rows):
-                n_sets += len({train.tobytes() for train, _ in itertools.chain(*pools)})
+        batches = list(scheme.batches(self.rows))
+        n_sets = sum(len(_by_training_set(pools)) for pools, _ in batches)
         keys = None
         with self._announced(n_sets) as line:
-            for pools, n_of_estimate in scheme.batches(self.rows):
-                sets: dict[bytes, Split] = {}
-                for train, test in itertools.chain(*pools):
-                    before = sets.get(train.tobytes(), Split(train, test)).test
-                    sets[train.tobytes()] = Split(train, np.union1d(before, test))
+            for pools, n_of_estimate in batches:
+                sets = _by_training_set(pools)
                 results = self.fit(sets.values(), line=line)
                 by_set = dict(zip(sets, results, strict=True))
-                fitted = [
-                    [
-                        {name: x.subset(rows) for name, x in by_set[key].items()}
-                        for train, test in pool
-                        for key in [train.tobytes()]
-                        for rows in [np.searchsorted(sets[key].test, test)]
-                    ]
-                    for pool in pools
-                ]
                 evaluated = []
-                for splits, by_split in zip(pools, fitted, strict=True):
-                    sample = self.sample(splits, by_split, by_rows=scheme.needs_means)
-                    pool = EvaluatedPool(self.metric_set, sample, splits, keys or ())
+                for splits in pools:
+                    fitted = []
+                    for train, test in splits:
+                        key = train.tobytes()
+                        rows = np.searchsorted(sets[key].test, test)
+                        fitted.append(_select(by_set[key], rows))
+                    sample = self.sample(splits, fitted, by_rows=scheme.needs_means)
+                    pool = EvaluatedPool(
+                        self.metric_set, sample, splits, fitted, keys or ()
+                    )
                     keys = keys or [parameter.key for parameter in pool.parameters]
                     evaluated.append(pool)
-                yield evaluated, fitted, n_of_estimate
+                yield evaluated, n_of_estimate
 
     def report(self, scheme: Scheme) -> CrossValidationReport:
         """Report the metrics of all estimators, with variances from the `scheme`."""
-        if scheme.needs_means:
-            self._check_means(scheme)
         parameters: list[TableParameter] = []
         summaries: list[list[Any]] = []
-        splits, tested = Splits(), np.zeros(self.rows.n, dtype=bool)
+        splits: list[Split] = []
+        tested = np.zeros(self.rows.n, dtype=bool)
         first: list[Split] = []  # test rows that no earlier split has tested
         fitted: list[dict[str, EstimatorPredictions]] = []
-        for evaluated, by_pool, n_of_estimate in self.evaluate(scheme):
+        for evaluated, n_of_estimate in self.evaluate(scheme):
             if not parameters:
                 parameters = evaluated[0].parameters
-                self._warn_of_stratified(scheme, evaluated[0])
+                self._warn_of_stratified(evaluated[0])
             summaries.append([*map(scheme.summary, evaluated)])
-            estimated = [pool.pool for pool in evaluated[:n_of_estimate]]
-            for split, by_name in zip(
-                itertools.chain(*estimated), itertools.chain(*by_pool), strict=False
-            ):
-                splits.extend([split])
-                new = ~tested[split.test]
-                tested[split.test] = True
-                first.append(Split(split.train[:0], split.test[new]))
-                fitted.append({name: x.subset(new) for name, x in by_name.items()})
+            for pool in evaluated[:n_of_estimate]:
+                for split, predictions in zip(pool.pool, pool.fitted, strict=True):
+                    splits.append(split)
+                    new = ~tested[split.test]
+                    tested[split.test] = True
+                    first.append(Split(split.train[:0], split.test[new]))
+                    fitted.append(_select(predictions, new))
         estimates, covariance, df, excess = scheme.moments(self.rows, summaries)
         is_variable = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
         fixed = [*map(_with_estimate, parameters, estimates.tolist())]
@@ -357,8 +353,8 @@ class Resampling:
         nonempty = (pair for pair in pairs if len(pair[0].test))
         pool, predicted = zip(*nonempty, strict=True)
         sample = self.sample(pool, predicted)
-        evaluated = EvaluatedPool(self.metric_set, sample, pool)
-        return RowEstimates(tuple(evaluated.parameters), sample.rows, sample.design)
+        parameters = tuple(self.metric_set.bind(replace(sample, subgroups=None)))
+        return RowEstimates(parameters, sample.rows, sample.design)
 
     def _announced(self, n_training_sets: int) -> Progress:
         """Create the progress line of the fits.
@@ -370,49 +366,9 @@ class Resampling:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
         return Progress("fits", n_fits, self.verbose)
 
-    def _check_means(self, scheme: Scheme) -> None:
-        """Check that each metric is a mean over rows, and has a best value.
-
-        For a mean, the loss of a row does not depend on the weights. This is checked
-        for random predictions, with equal and with random weights.
-        """
-        rng, n = np.random.default_rng(0), self.rows.n
-        reads, scored, _ = self.request
-        predicted = rng.permutation(self.rows.y)
-        if "numbers" in reads:  # positive if true numbers are nonnegative
-            predicted = (predicted + predicted.mean(axis=0)) / 2
-        scores = rng.dirichlet(np.ones(max(len(scored), 2)), n)
-        scores = scores[:, 0] if len(scored) == 1 else scores
-        random = EstimatorPredictions(
-            None if reads == {"scores"} else predicted,
-            scores if "scores" in reads else None,
-            None,
-        )
-        everything = (Split(np.arange(n), np.arange(n)),)
-        losses = []
-        for weights in (np.ones(n), rng.standard_exponential(n)):
-            rows = replace(self.rows, sample_weight=weights, groups=None)
-            weighted = replace(self, rows=rows)
-            sample = weighted.sample(everything, [{"": random}], by_rows=True)
-            pool = EvaluatedPool(self.metric_set, sample, everything)
-            losses.append(pool.losses)
-        change = np.abs(losses[1] - losses[0]).max(axis=1)
-        is_mean = change <= _ROUNDING * np.abs(losses).max(axis=(0, 2))
-        is_mean &= np.isfinite(pool.best)
-        if not is_mean.all():
-            not_means = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
-            raise ValueError(
-                f"resampling={scheme.name!r} supports means over rows with a best "
-                "value, such as accuracy, log_loss and mean_squared_error, not "
-                f"{join_names(not_means)}; use 'jackknife'"
-            )
-
-    def _warn_of_stratified(self, scheme: Scheme, pool: EvaluatedPool) -> None:
+    def _warn_of_stratified(self, pool: EvaluatedPool) -> None:
         """Warn if stratified splits hide the variance of the prevalence."""
-        moving = (
-            pool.moving_with_prevalence if scheme.has_variance_between_splits else []
-        )
-        if moving and self.rows.is_stratified:
+        if self.rows.is_stratified and (moving := pool.moving_with_prevalence):
             warn_caller(
                 f"{', '.join(moving)}: the variance between stratified "
                 "splits omits the variance of the prevalence, on which the metric "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class EvaluatedPool:
     metric_set: MetricSet
     sample: Sample
     pool: Pool
+    fitted: Sequence[Mapping[str, Any]]
+    """Predictions of each estimator by name, for the test rows of each split."""
     keys: Sequence[ParameterLabels] = ()
     """Keys of the K metrics; by default, the keys in this pool."""
 
@@ -71,11 +73,9 @@ class EvaluatedPool:
         values_by_key = {
             parameter.key: parameter.estimate for parameter in self.parameters
         }
-        if self.sample.subgroups is not None:
-            ranked = {p.key for p in self.parameters if p.support.classes}
-            metrics = self.metric_set.metrics.items() if ranked else ()
-            scored = [name for name, metric in metrics if metric.reads == "scores"]
-            by_fold = blocks_of_folds(self.metric_set.bind(self.sample, only=scored))
+        ranked = {p.key for p in self.parameters if p.support.classes}
+        if ranked and self.sample.subgroups is not None:
+            by_fold = blocks_of_folds(self.metric_set.bind(self.sample))
             values_by_key |= {key: _mean_over_pairs(by_fold[key]) for key in ranked}
         keys = self.keys or list(values_by_key)
         values = np.array([values_by_key.get(key, np.nan) for key in keys])
@@ -92,14 +92,26 @@ class EvaluatedPool:
     def losses(self) -> Array:
         """Loss of each row of positive weight, of shape (K, n) for K metrics.
 
-        Each metric is the mean of its losses. The rows are the units of the sample. The
-        loss of a row is the estimate plus the influence value of the row.
+        Each metric must be the mean of its losses. The rows are the units of the
+        sample. The loss of a row is the estimate plus the influence value of the row.
+        The losses of a mean do not change with the weights of the rows.
         """
-        losses = []
-        for parameter in self.parameters:
+        losses, rng = [], np.random.default_rng(0)
+        for parameter, best in zip(self.parameters, self.best, strict=True):
             counts = parameter.counts
-            estimate, influence, _ = parameter.functional(counts / counts.sum())
-            losses.append(np.append(estimate + influence, 0)[parameter.index])
+            loss, reweighted = (
+                np.add(*parameter.functional(weights / weights.sum())[:2])
+                for weights in (counts, counts * rng.standard_exponential(len(counts)))
+            )
+            change = np.abs(reweighted - loss)[counts > 0].max()
+            is_mean = change <= _ROUNDING * np.abs(loss).max()
+            if not (is_mean and math.isfinite(best)):
+                raise ValueError(
+                    "the bootstrap supports means over rows with a best value, such "
+                    "as accuracy, log_loss and mean_squared_error, not "
+                    f"{parameter.key.metric}; use resampling='jackknife'"
+                )
+            losses.append(np.append(loss, 0)[parameter.index])
         return np.array(losses)
 
     @property

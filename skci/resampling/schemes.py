@@ -30,11 +30,11 @@ from skci.resampling.splitting import (
 )
 
 _BATCH = 16  # number of splits whose predictions are in memory at once
-_CORRECTED, _HALVES = "corrected-t", "5x2-t"
+_CORRECTED, HALVES = "corrected-t", "5x2-t"
 _SPLIT_TS = {
     _CORRECTED: "corrected t",
     "fold-t": "t over splits, uncorrected",
-    _HALVES: "5 x 2 cv t, estimated on the first half only",
+    HALVES: "5 x 2 cv t, estimated on the first half only",
 }
 """Descriptions of the schemes with variances between splits."""
 
@@ -51,13 +51,12 @@ class Scheme(ABC):
 
     name: str
     min_sizes: ClassVar[Mapping[str, int]] = {}
-    """Minimum of each size of the scheme, such as the number of groups, by name."""
-    makes_splits: ClassVar[bool] = False
-    """Whether the scheme makes the splits; a number `cv` is then the first size."""
+    """Minimum of each size of the scheme, such as the number of groups, by name.
+
+    A scheme with sizes makes the splits, and a number `cv` is the first size.
+    """
     needs_means: ClassVar[bool] = False
     """Whether the scheme requires metrics that are means of a loss per row."""
-    has_variance_between_splits: ClassVar[bool] = False
-    """Whether the variance is estimated between splits; stratification reduces it."""
 
     def __post_init__(self) -> None:
         for name, minimum in self.min_sizes.items():
@@ -124,7 +123,6 @@ class GroupJackknife(Scheme):
     n_partitions: int = 3
 
     name = "jackknife"
-    makes_splits = True
     min_sizes: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
@@ -176,15 +174,8 @@ class SplitT(Scheme):
     default_for: str = ""
     """Type of `cv`, if the scheme is the default for this type; else empty."""
 
-    has_variance_between_splits = True
-
-    @property
-    def takes_any_splits(self) -> bool:
-        """Whether the scheme accepts any splits, not only halves of the rows."""
-        return self.name != _HALVES
-
     def batches(self, rows: ResampledRows) -> Iterator[Batch]:
-        if not self.takes_any_splits:
+        if self.name == HALVES:
             yield [(split,) for split in _halves(rows)], 1
             return
         splits = rows.splits()
@@ -204,7 +195,7 @@ class SplitT(Scheme):
         pools = [*itertools.chain(*summaries)]
         n_train, n_test = np.sum([sizes for _, sizes in pools], axis=0)
         values = np.array([values for values, _ in pools])
-        if not self.takes_any_splits:
+        if self.name == HALVES:
             return five_by_two_t(values.reshape(5, 2, -1))
         return corrected_t(values, n_test / n_train if self.name == _CORRECTED else 0.0)
 
@@ -263,7 +254,6 @@ class Bootstrap632(Scheme):
     n_samples: int = 200
     plus: bool = False
 
-    makes_splits = True
     min_sizes: ClassVar[Mapping[str, int]] = {"n_samples": 50}
     needs_means = True
 
@@ -343,7 +333,7 @@ def scheme_of(
             f"resampling must be one of {[*names]}, or an object with other sizes, "
             f"such as GroupJackknife(n_groups=7), got {resampling!r}"
         )
-    if cv is None or not scheme.makes_splits:
+    if cv is None or not scheme.min_sizes:
         return scheme
     if scheme is resampling or not is_number_of_folds(cv):
         requirement = "None" if scheme is resampling else "a number or None"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    PredefinedSplit,
-    check_cv,
-)
+from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from skci._arrays import Array
 from skci._validation import as_array, check_integer
@@ -26,43 +21,6 @@ class Split(NamedTuple):
 
     train: Array
     test: Array
-
-
-class Splits(Sequence[Split]):
-    """Sequence of splits, stored in compressed form."""
-
-    def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
-        self._packed: list[tuple[Array, Array]] = []
-        self.extend(splits)
-
-    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
-        self._packed += [(_packed(train), _packed(test)) for train, test in splits]
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return [self[k] for k in range(len(self))[key]]
-        return Split(*map(_unpacked, self._packed[key]))
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} splits>"
-
-
-def _packed(rows: Array) -> Array:
-    """Compress row indices to a bit mask or to 32-bit integers.
-
-    A bit mask is used if the indices increase.
-    """
-    if (rows[1:] > rows[:-1]).all():
-        return np.packbits(np.bincount(rows) > 0)
-    return rows.astype(np.int32)
-
-
-def _unpacked(packed: Array) -> Array:
-    is_mask = packed.dtype == np.uint8
-    return np.flatnonzero(np.unpackbits(packed)) if is_mask else packed.astype(np.intp)
 
 
 Pool = tuple[Split, ...]
@@ -136,12 +94,12 @@ class ResampledRows:
         for _ in range(n_partitions):
             yield rng.permutation(parts)[units]
 
-    def splits(self) -> Splits:
+    def splits(self) -> list[Split]:
         """Make the splits, and check them."""
         pairs = self.cv
         if not isinstance(pairs, list):
             pairs = self._splitter.split(self.X, self.y, self.group_names)
-        splits = Splits(_check_splits(pairs, self.n))
+        splits = list(_check_splits(pairs, self.n))
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -154,13 +112,7 @@ class ResampledRows:
 
     @property
     def is_stratified(self) -> bool:
-        """Whether all splits have the same share of each label.
-
-        A splitter is recognised by its class name. Splits passed by the user are
-        inspected.
-        """
-        if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
-            return have_equal_shares([test for _, test in self.splits()], self.y)
+        """Whether the name of the splitter's class contains "Stratified"."""
         return any("Stratified" in kind.__name__ for kind in type(self.cv).__mro__)
 
     @property
@@ -215,31 +167,13 @@ def _check_part(values: Any, name: str, n: int, where: str) -> Array:
     part = as_array(values, f"{name} rows of cv", "an array of row indices")
     if part.shape == (n,) and part.dtype == bool:
         part = np.flatnonzero(part)
-    if part.ndim != 1 or not len(part):
+    is_valid = part.ndim == 1 and len(part) and part.dtype.kind in "iu"
+    if not is_valid or part.min() < 0 or part.max() >= n:
+        got = "an empty set"
+        if part.size:
+            got = f"{part.min()} to {part.max()} of dtype {part.dtype}"
         raise ValueError(
-            f"cv must make {name} sets of at least one row, got shape {part.shape}"
-            f"{where}"
+            f"cv must make {name} sets of one or more row indices from 0 to {n - 1}, "
+            f"got {got}{where}"
         )
-    if part.dtype.kind not in "iu" or not (0 <= part.min() <= part.max() < n):
-        indices = f"{part.min()} to {part.max()} of dtype {part.dtype}"
-        raise ValueError(
-            f"cv must make {name} sets of row indices from 0 to {n - 1}, got {indices}"
-            f"{where}"
-        )
-    return part
-
-
-def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
-    """Return whether all test sets have the same share of each label.
-
-    The expected count of a label in a test set is the share of the label times the size
-    of the set. For test sets of equal size, each count must differ from its expectation
-    by less than one row.
-    """
-    labels, codes = np.unique(y, return_inverse=True)
-    counts = np.array([np.bincount(codes[test], None, len(labels)) for test in tests])
-    sizes = counts.sum(axis=1)
-    shares = np.bincount(codes) / len(y)
-    off = np.abs(counts - np.outer(sizes, shares))
-    slack = np.outer(np.abs(sizes - sizes.mean()), shares)
-    return bool((off < 1 + slack).all())
+    return part.astype(np.intp)

@@ -67,9 +67,10 @@ class MaxDistribution:
     The maximum is :math:`\max_j |z_j|`, or :math:`\max_j z_j` if one-sided. The vector
     z is normal with mean 0 and correlation R, or multivariate t: a normal vector
     divided by a common :math:`\sqrt{\chi^2_\nu / \nu}`. The correlation of many
-    coordinates may be passed as `Loadings`, if no coordinate is constant. If `warns` is
-    true, quantiles with a numerical error above the tolerance issue a warning. For the
-    other parameters see `critical_value`.
+    coordinates may be passed as `Loadings`, if no coordinate is constant. The number
+    `shift` is added to the maximum. If `warns` is true, quantiles with a numerical
+    error above the tolerance issue a warning. For the other parameters see
+    `critical_value`.
     """
 
     def __init__(
@@ -80,9 +81,10 @@ class MaxDistribution:
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
         tol: float | None = None,
+        shift: float = 0.0,
         warns: bool = True,
     ) -> None:
-        self._warns, self.seeds = warns, draw_seeds(random_state)
+        self._warns, self._shift, self.seeds = warns, shift, draw_seeds(random_state)
         self.df = np.inf if df is None or df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
         self.marginal = Marginal(self.sides, self.df)
@@ -124,14 +126,15 @@ class MaxDistribution:
         """
         alpha, tol = 1 - level, self._tol if tol is None else tol
         if self._is_exact:
-            return CriticalValue(self._exact_quantile(alpha))
+            return CriticalValue(self._exact_quantile(alpha) + self._shift)
         if (alpha, tol) not in self._quantiles:
             with self._few_threads:
                 search = QuantileSearch(
                     self._model, self.marginal, self._pairs, self.seeds, alpha
                 )
                 value = search.solve(tol)
-            self._quantiles[alpha, tol] = value
+            shifted = CriticalValue(value + self._shift, value.error)
+            self._quantiles[alpha, tol] = shifted
             if self._warns and value.error > tol * self.marginal.stretch(value):
                 warn_caller(
                     f"the critical value of {self.size} parameters has a numerical "
@@ -215,6 +218,7 @@ class MaxDistribution:
         return SampledTail(self._radial, self.seeds)
 
     def _sf(self, x: Array) -> Array:
+        x = x - self._shift
         if self.sides == 2:
             x = np.maximum(x, 0.0)
         if self._is_exact:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ class Crossed:
             (second, 1),
             (first * len(names) + second, -1),
         ):
-            yield Component(_totals(units[counted], values[counted]), sign)
+            component = Component.of_units(values[counted], units[counted], sign)
+            yield replace(component, units=None)  # of the counted rows only
 
     def __str__(self) -> str:
         first, second = (len(names) for names, _ in self._factors)
@@ -102,12 +104,3 @@ class Crossed:
 
     def __repr__(self) -> str:
         return "Crossed(...)"
-
-
-def _totals(units: Array, values: Array) -> Array:
-    """Sum the values of the rows of each unit.
-
-    The result has shape (units, K).
-    """
-    _, position = np.unique(units, return_inverse=True)
-    return np.stack([np.bincount(position, column) for column in values.T], axis=1)

@@ -54,6 +54,9 @@ class Component:
     degrees_of_freedom : float, optional
         Degrees of freedom of the component. By default they are computed from the
         totals.
+    skewness : float, default=0
+        Skewness of the sum of the first column of influence values, for components with
+        `degrees_of_freedom`. For other components it is computed from the totals.
     is_known : bool, default=False
         Whether the component is known, not estimated from the units.
     is_part : bool, default=False
@@ -82,6 +85,7 @@ class Component:
     repeats: Sequence[Array] | Array | None = None
     ddof: int = 1
     degrees_of_freedom: float | None = None
+    skewness: float = 0.0
     is_known: bool = False
     is_part: bool = False
     units: Array | None = None

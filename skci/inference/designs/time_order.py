@@ -65,7 +65,9 @@ class TimeOrder:
 
     with a t quantile with B degrees of freedom, or fewer if most of the influence is
     concentrated in a few runs of rows, such as outages. The variances of several series
-    are added.
+    are added. Intervals by ``method="hall"`` are corrected for skewness, which is
+    computed from the sums of :math:`L_t` over windows of :math:`n^{1/3}` rows [5]_. For
+    other estimators of the variance they are symmetric.
 
     References
     ----------
@@ -75,6 +77,7 @@ class TimeOrder:
     .. [3] Newey and West (1987). Econometrica 55, 703-708.
     .. [4] Harvey, Leybourne and Newbold (1997). International Journal of Forecasting
        13, 281-291.
+    .. [5] Gotze and Kunsch (1996). Annals of Statistics 24, 1914-1933.
 
     Examples
     --------
@@ -128,19 +131,19 @@ class TimeOrder:
             Copy of the design that stores the series.
         """
         check_choice(self.method, METHODS, "method")
-        if self.lags is not None:
-            if self.method == "cosine":
+        is_cosine = self.method == "cosine"
+        for name, minimum, is_used in (
+            ("lags", 0, not is_cosine),
+            ("cosines", 1, is_cosine),
+        ):
+            value = getattr(self, name)
+            if value is not None and not is_used:
                 raise ValueError(
-                    f"lags must not be given with method='cosine', got {self.lags!r}"
+                    f"{name} must not be given with method={self.method!r}, got "
+                    f"{value!r}"
                 )
-            check_integer(self.lags, "lags", 0)
-        if self.cosines is not None:
-            if self.method != "cosine":
-                raise ValueError(
-                    f"cosines must not be given with method={self.method!r}, got "
-                    f"{self.cosines!r}"
-                )
-            check_integer(self.cosines, "cosines", 1)
+            if value is not None:
+                check_integer(value, name, minimum)
         bound = copy(self)
         bound._rows = self._in_order(series)
         shortest = min(len(rows) for rows in bound._rows)
@@ -307,8 +310,13 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
     """Create a component from sums of influence values weighted by cosines."""
     sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
     totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
-    df = _degrees_of_freedom(values[:, 0], n_cosines)
-    return Component(totals, ddof=0, degrees_of_freedom=df, is_part=True)
+    return Component(
+        totals,
+        ddof=0,
+        degrees_of_freedom=_degrees_of_freedom(values[:, 0], n_cosines),
+        skewness=_skewness(values[:, 0]),
+        is_part=True,
+    )
 
 
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
@@ -322,12 +330,29 @@ def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
     n_windows = n / width  # number of disjoint windows
-    sums = _window_sums(values - values.mean(), width)
-    squares = (sums / (np.abs(sums).max() or 1.0)) ** 2
+    squares = _scaled_window_sums(values, width) ** 2
     kurtosis = n * (squares @ squares) / (squares.sum() ** 2 or 1.0)
     if kurtosis < 3 + 2 * np.sqrt(24 / n_windows):
         return float(n_cosines)
     return float(min(n_cosines, 2 * n_windows / (kurtosis - 1)))
+
+
+def _skewness(values: Array) -> float:
+    """Estimate the skewness of the sum of autocorrelated values.
+
+    The skewness is computed from sums over windows of n^(1/3) successive rows, which
+    include the correlations of these rows.
+    """
+    width = int(np.ceil(np.cbrt(len(values))))
+    sums = _scaled_window_sums(values, width)
+    square = float(sums @ sums) or 1.0
+    return float(np.sqrt(width) * (sums**3).sum() / square**1.5)
+
+
+def _scaled_window_sums(values: Array, width: int) -> Array:
+    """Sum centred values in windows, and divide the sums by the largest sum."""
+    sums = _window_sums(values - values.mean(), width)
+    return sums / (np.abs(sums).max() or 1.0)
 
 
 def _window_sums(values: Array, width: int) -> Array:

@@ -196,7 +196,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         powers: Any
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            powers = [n], [square], [0.0], [square**2 / n]
+            powers = [n], [square], [component.skewness * square**1.5], [square**2 / n]
         else:
             numbers = repeats[0]
             if component.totals.shape[1] > 1:

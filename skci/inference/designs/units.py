@@ -395,29 +395,33 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
         raise ValueError(f"{prefix} with sign 1 or -1, got {component.sign!r}")
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
-    n_rows, n_columns = shape
-    shapes = {"totals": f"({n_units}, {n_columns})", "repeats": f"(4, {n_units})"}
-    shapes["units"] = f"({n_rows},)"
+    by_unit = f"({n_units},)"
+    shapes = {
+        "totals": f"({n_units}, {shape[1]})",
+        "blocks": by_unit,
+        "sizes": by_unit,
+        "repeats": f"(4, {n_units})",
+        "units": f"({shape[0]},)",
+    }
     checked: dict[str, Any] = {}
-    for name in ("totals", "blocks", "sizes", "repeats", "units"):
-        if getattr(component, name) is not None:
-            values = checked[name] = np.asarray(getattr(component, name))
-            expected = shapes.get(name, f"({n_units},)")
-            if str(values.shape) != expected:
-                raise ValueError(
-                    f"{prefix} with {name} of shape {expected}, got shape "
-                    f"{values.shape}"
-                )
-    for name, values in checked.items():
+    for name, expected in shapes.items():
+        if getattr(component, name) is None:
+            continue
+        values = checked[name] = np.asarray(getattr(component, name))
+        if str(values.shape) != expected:
+            raise ValueError(
+                f"{prefix} with {name} of shape {expected}, got shape {values.shape}"
+            )
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError(f"{prefix} with {name} that are finite numbers")
-    for name in {"blocks", "units"} & checked.keys():
-        codes, below = checked[name], len(totals) if name == "units" else np.inf
-        if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= below:
+        below = len(totals) if name == "units" else np.inf
+        if name in ("blocks", "units") and (
+            values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= below
+        ):
             limit = f" below {below}" if name == "units" else ""
             raise ValueError(
                 f"{prefix} with {name} that are nonnegative integers{limit}, got "
-                f"{codes.dtype} from {codes.min()} to {codes.max()}"
+                f"{values.dtype} from {values.min()} to {values.max()}"
             )
     return replace(component, **checked)
 
@@ -449,15 +453,15 @@ def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> Unit
     return weights
 
 
-def all_units_are_rows(rows: Rows, design: SampleDesign) -> bool:
-    """Return whether each row is an independent unit or a cluster of one row."""
-    return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
+def all_units_are_rows(rows: Rows, design: SampleDesign, units: Any = None) -> bool:
+    """Return whether rows are in different independent units, such as clusters.
 
-
-def _are_rows(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Return whether all rows of the given units are in different independent units."""
+    `units` is a mask of the units of the sample, which are sets of identical rows. By
+    default, all rows are considered.
+    """
     if design.rows_are_units or design.is_rowwise:
         return bool(design.rows_are_units)
+    units = np.ones(len(rows), dtype=bool) if units is None else units
     n_units = unit_weights_of_rows(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
 
@@ -470,12 +474,3 @@ def is_simple(rows: Rows, design: SampleDesign) -> bool:
     if not rows.are_equal or design.share_covariance is not None:
         return False
     return all_units_are_rows(rows, design)
-
-
-def is_simple_within(units: Array, rows: Rows, design: SampleDesign) -> bool:
-    """Return whether the rows of the given units are a simple random sample.
-
-    The rows must have equal weights and be independent units.
-    """
-    equal = rows.are_equal or rows.are_equal_in(units)
-    return equal and _are_rows(units, rows, design)

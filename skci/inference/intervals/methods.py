@@ -273,7 +273,7 @@ class Logit(Wald):
     1957). Near the boundary, a standard error with pseudo-counts for unobserved
     outcomes can exceed this bound, and the logit interval would cover almost the whole
     range. The interval is therefore limited to the wider of Wald's interval and
-    Wilson's interval for A k successes.
+    Wilson's interval for A k successes in k trials.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -286,8 +286,9 @@ class Logit(Wald):
             low, high = super()._limits(task, below, above, z)
             if _exceeds_largest_variance(task):
                 a, error = task.estimate, task.standard_error
-                low = max(low, min(a - below * error, _wilson(task, -below)))
-                high = min(high, max(a + above * error, _wilson(task, above)))
+                k = task.rarer_class / task.design_effect
+                low = max(low, min(a - below * error, _wilson(k * a, k, -below)))
+                high = min(high, max(a + above * error, _wilson(k * a, k, above)))
         else:
             is_high = task.estimate > 0.5
             scaled = task.design_effect * (below if is_high else above) ** 2
@@ -333,31 +334,19 @@ def _exceeds_largest_variance(task: Task) -> bool:
     return task.rarer_class * error**2 > largest and error > min(a, 1 - a)
 
 
-def _wilson(task: Task, crit: float) -> float:
-    """Compute a Wilson limit for an area under a curve.
-
-    The area A is treated as a proportion of A k successes in k trials, where k is the
-    number of rows in the rarer class, divided by the design effect.
-    """
-    c, p = crit, task.estimate
-    k = task.rarer_class / task.design_effect
-    root = math.sqrt(k * p * (1 - p) + c**2 / 4)
-    return (k * p + c**2 / 2 + c * root) / (k + c**2)
+def _wilson(successes: float, trials: float, crit: float) -> float:
+    """Compute an upper Wilson limit, or a lower limit if `crit` is negative."""
+    n = trials + crit**2
+    square = successes * (trials - successes) / trials + crit**2 / 4
+    return (successes + crit**2 / 2 + crit * math.sqrt(square)) / n
 
 
 class Wilson(IntervalMethod):
     """Score interval of a proportion (Wilson, 1927)."""
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
-        successes, trials = task.trait.successes_and_trials(task.counts)
-
-        def limit(crit: float) -> float:
-            n = trials + crit**2
-            square = successes * (trials - successes) / trials + crit**2 / 4
-            centre: float = (successes + crit**2 / 2) / n
-            return centre + crit * math.sqrt(square) / n
-
-        return limit(-below), limit(above)
+        counts = task.trait.successes_and_trials(task.counts)
+        return _wilson(*counts, -below), _wilson(*counts, above)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         successes, trials = task.trait.successes_and_trials(task.counts)
@@ -432,33 +421,22 @@ class Score(IntervalMethod):
         return roots / np.sqrt(effects)
 
 
-class AgreementInterval(Score):
+class AgreementInterval(IntervalMethod):
     """Interval for the difference of two models that agree in all rows.
 
     The limits bound the difference in the population. If `task.agreement` has no bound
     for the difference, the score interval is computed.
     """
 
-    def limits(
-        self, tasks: Sequence[Task], crits: Sequence[Limits], z: float
-    ) -> list[Limits]:
-        return [
-            _clip(task, *_limits_of_agreement(task, *crit))
-            if task.agreement.parts
-            else super(AgreementInterval, self).limits([task], [crit], z)[0]
-            for task, crit in zip(tasks, crits, strict=True)
-        ]
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
+        if not task.agreement.parts:
+            return METHODS["score"].limits([task], [(below, above)], z)[0]
+        alphas = [2 * float(stats.norm.sf(crit)) for crit in (below, above)]
+        low, high = task.agreement.limits(task.estimate, task.trait.bounds, alphas)
+        return low, high
 
-    def roots(
-        self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
-    ) -> Array:
-        return np.full(len(tasks), np.nan)  # by search
-
-
-def _limits_of_agreement(task: Task, below: float, above: float) -> Limits:
-    alphas = [2 * float(stats.norm.sf(crit)) for crit in (below, above)]
-    low, high = task.agreement.limits(task.estimate, task.trait.bounds, alphas)
-    return low, high
+    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
+        return math.nan  # by search
 
 
 def _tables(
@@ -546,29 +524,6 @@ def automatic(
     return "delta"
 
 
-def unsupported_reason(
-    method: str,
-    trait: MeasureProperties,
-    where: str = "",
-    *,
-    available: AvailableData = "table",
-) -> str | None:
-    """Explain why an interval method does not support a measure.
-
-    The text names the methods that support the measure. The result is None if the
-    method supports the measure. The text `where` is appended to the reason.
-    """
-    if METHODS[method].serves(trait, available):
-        return None
-    supported = [
-        name for name, other in METHODS.items() if other.serves(trait, available)
-    ]
-    need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
-    if METHODS[method].applies(trait):
-        need = f"a table of counts, which {trait.name!r} does not have"
-    return f"method={method!r} needs {need}; use one of {supported}"
-
-
 def check_serves(
     method: str,
     trait: MeasureProperties,
@@ -576,9 +531,20 @@ def check_serves(
     *,
     available: AvailableData = "table",
 ) -> None:
-    """Raise an error if an interval method does not support a measure."""
-    if method != AUTO and not METHODS[method].serves(trait, available):
-        raise ValueError(unsupported_reason(method, trait, where, available=available))
+    """Raise an error if an interval method does not support a measure.
+
+    The error names the methods that support the measure. The text `where` is appended
+    to the reason.
+    """
+    if method == AUTO or METHODS[method].serves(trait, available):
+        return
+    supported = [
+        name for name, other in METHODS.items() if other.serves(trait, available)
+    ]
+    need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
+    if METHODS[method].applies(trait):
+        need = f"a table of counts, which {trait.name!r} does not have"
+    raise ValueError(f"method={method!r} needs {need}; use one of {supported}")
 
 
 def method_without_table(
