@@ -802,7 +802,7 @@ def test_the_best_are_drawn_as_compared(report):
     display = best.plot()
     assert len(display.axes_) == len(best) == 2
     for ax, (metric, each) in zip(display.axes_, best.items(), strict=True):
-        assert ax.get_title().replace("\n", " ").startswith(f"{metric}: better than")
+        assert ax.get_title().replace("\n", " ").startswith(f"{metric}: advantage")
         sign = -1 if metric == "zero_one_loss" else 1
         values = {model: sign * report[model, metric] for model in NINE}
         shown = [label.get_text() for label in display.axes_[0].get_yticklabels()]

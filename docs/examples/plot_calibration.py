@@ -29,11 +29,11 @@ report = calibration_report(y_test, probabilities, strategy="uniform", n_bins=6)
 display = report.plot()
 
 # %%
-# The band covers in all bins of both models at once. Where it does not reach the
-# diagonal, predictions are shown to be miscalibrated:
+# The band covers in all bins of both models at once. In bins where the band does not
+# reach the diagonal, predictions are shown to be miscalibrated:
 report.findings()
 
 # %%
-# The Brier score measures the effect. The log loss of Naive Bayes would
-# depend on three rows whose true label has a probability of 0.
+# The Brier score measures the effect of miscalibration. The log loss of Naive Bayes
+# would depend on three rows whose true label has a probability of 0.
 joint_report(y_test, y_score=probabilities, metrics="brier_score")

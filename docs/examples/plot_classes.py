@@ -7,7 +7,7 @@ classes are the predictions shown to be worse?
 """
 
 # %%
-# Handwritten digits.
+# The data are images of handwritten digits.
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -21,6 +21,6 @@ report = classification_report_ci(y_test, model.predict(X_test))
 report
 
 # %%
-# The 8 has the lowest recall. Its joint intervals allow for having picked it among all
-# classes.
+# The 8 has the lowest recall. The joint intervals remain valid although the 8 was
+# picked among all classes after looking.
 display = report.plot()

@@ -3,11 +3,12 @@ What may I report after cross-validation?
 =========================================
 
 Scores of folds are not independent, so that their standard deviation does not measure
-the uncertainty of their mean. A jackknife of the whole cross-validation does.
+the uncertainty of their mean. A jackknife of the whole cross-validation measures this
+uncertainty.
 """
 
 # %%
-# Estimators, not fitted yet, and data without a test set.
+# The example has estimators that are not fitted yet, and data without a test set.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -27,8 +28,8 @@ report = cross_validate_report(estimators, X, y, metrics=["accuracy", "f1"])
 display = report.plot()
 
 # %%
-# The intervals are about models trained on sets of this size, and allow for the
-# training rows as well as for the test rows:
+# The intervals describe models trained on sets of this size. They account for the
+# variability of both the training rows and the test rows:
 report.target
 
 # %%

@@ -7,8 +7,9 @@ shows the precision of the order.
 """
 
 # %%
-# Simulated grades of eight language models: 400 questions about 50 passages, with four
-# answers to each. Questions about one passage resemble each other.
+# The grades of eight language models are simulated. Each model gives four answers to
+# each of 400 questions about 50 passages, and questions about one passage resemble each
+# other.
 import numpy as np
 from scipy.special import expit
 
@@ -36,6 +37,6 @@ ranks = report.ranks("mean")
 display = ranks.plot()
 
 # %%
-# A model whose interval is a point is shown to have this rank. Models that may be among
-# the best three:
+# A model whose interval is a point is shown to have this rank. ``top`` lists the models
+# that may be among the best three:
 ranks.top(3, "mean")

@@ -7,8 +7,8 @@ more than chance?
 """
 
 # %%
-# Two models of handwritten digits, at five sizes of the training set. The thin
-# intervals cover at all sizes, for both models, at once.
+# Two models of handwritten digits are trained on sets of five sizes. The thin intervals
+# cover at all sizes, for both models, at once.
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier

@@ -2,12 +2,12 @@
 Which pairs of many models differ?
 ==================================
 
-Fifteen models are 105 pairs. The differences from one model, all covering at
-once, are a picture of fourteen lines.
+Fifteen models make 105 pairs. A picture of the differences from one model has only
+fourteen lines, and all of their intervals cover at once.
 """
 
 # %%
-# Simulated predictions of models with accuracies from .70 to .84.
+# The predictions are simulated, for models with accuracies from .70 to .84.
 import numpy as np
 
 from skci import joint_report
@@ -22,12 +22,12 @@ report = joint_report(y, predictions, metrics="accuracy")
 display = report.plot(sort=True)
 
 # %%
-# An interval is vermilion if it shows that the model is better than the first one, and
-# grey if the comparison is open.
+# An interval is vermilion if it shows that the model is better than the first model,
+# and grey if the comparison is open.
 
 # sphinx_gallery_thumbnail_number = 2
 display = report.differences(control="model 1").plot()
 
 # %%
-# Models that may be the best:
+# ``best`` lists the models that may be the best:
 report.best("accuracy")

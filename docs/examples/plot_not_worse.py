@@ -7,7 +7,7 @@ within a margin, chosen before looking, is.
 """
 
 # %%
-# A model that sees all 64 pixels of a digit, and cheaper models that see fewer. A loss
+# One model sees all 64 pixels of a digit, and cheaper models see fewer pixels. A loss
 # of up to two points of accuracy is acceptable.
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -31,7 +31,7 @@ differences = report.differences(control="64 pixels", margin=0.02)
 display = differences.plot()
 
 # %%
-# The dotted lines are the margins. An interval above the lower one shows that the model
-# is not worse by more than the margin; an interval between both
-# shows equivalence. All conclusions hold at once.
+# The dotted lines are the margins. An interval above the lower margin shows that the
+# model is not worse by more than the margin. An interval between both margins shows
+# equivalence. All conclusions hold at once.
 differences.findings()

@@ -7,7 +7,7 @@ population?
 """
 
 # %%
-# A classifier of tumours, and a held-out test set.
+# A classifier of tumours is evaluated on a held-out test set.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -21,7 +21,8 @@ model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X_train, y_tra
 y_pred = model.predict(X_test)
 
 # %%
-# One metric is one call, as in scikit-learn. The result is a float with an interval.
+# A metric is computed by one call, as in scikit-learn. The result is a float with an
+# interval.
 from skci import F1CI
 
 f1 = F1CI(pos_label="malignant")(y_test, y_pred)
@@ -32,8 +33,9 @@ f1
 f1.confidence_interval(0.99)
 
 # %%
-# Several metrics of one model are a report. Its joint intervals cover all true values
-# at once in 95 of 100 test sets; each individual interval covers its own in 95 of 100.
+# A report contains several metrics of one model. Its joint intervals cover all true
+# values at once in 95 of 100 test sets. Each individual interval covers its own true
+# value in 95 of 100 test sets.
 from skci import joint_report
 
 report = joint_report(
@@ -45,6 +47,6 @@ report = joint_report(
 display = report.plot()
 
 # %%
-# Only the 101 malignant tumours inform the recall, so its interval is wider than the
-# interval of the accuracy, which all 285 inform.
+# Only the 101 malignant tumours determine the recall, so its interval is wider than the
+# interval of the accuracy, which all 285 tumours determine.
 report

@@ -7,7 +7,7 @@ differences.
 """
 
 # %%
-# Three regressors of the progression of diabetes.
+# Three regressors predict the progression of diabetes.
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import RidgeCV
@@ -32,7 +32,8 @@ report = joint_report(y_test, predictions, metrics=metrics)
 display = report.plot()
 
 # %%
-# Lower errors are better, and the colours of the differences account for it.
+# Lower errors are better, and the colours of the differences account for this
+# direction.
 differences = report.differences(control="Ridge")
 display = differences.plot()
 

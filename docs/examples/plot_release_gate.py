@@ -2,11 +2,12 @@
 May the model be released?
 ==========================
 
-A release has requirements. The estimate meets them, but does the whole interval?
+A release has requirements. The estimates meet the requirements, but do the whole
+intervals meet them?
 """
 
 # %%
-# Three models, and two requirements that were set beforehand.
+# Three models must meet two requirements that were set beforehand.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -37,12 +38,12 @@ for ax, value in zip(display.axes_, required.values(), strict=True):
     ax.axvline(value, color="0.5", linestyle="--", linewidth=0.8)
 
 # %%
-# A requirement is shown if the whole interval meets it, refuted if no part of it does,
-# and open otherwise. With a probability of 95% no verdict is wrong.
+# A requirement is shown if the whole interval meets it, refuted if no part of the
+# interval meets it, and open otherwise. With a probability of 95% no verdict is wrong.
 requirements = {name: (">=", value) for name, value in required.items()}
 verdicts = report.requirements(requirements)
 verdicts
 
 # %%
-# Models that are shown to meet all:
+# These models are shown to meet all requirements:
 verdicts.met_by

@@ -7,7 +7,7 @@ curves of all models at all their thresholds at once.
 """
 
 # %%
-# Three models of the same data, and the scores that they give to the test rows.
+# Three models are fitted to the same data and assign scores to the test rows.
 from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -37,7 +37,7 @@ display = curves.plot()
 # A threshold may be chosen after looking at the plot, and its intervals remain valid.
 # The dots are the thresholds, with an interval for both rates at each of them.
 #
-# The areas under the curves, and their paired differences:
+# A report has the areas under the curves and their paired differences:
 areas = joint_report(y_test, y_score=scores, metrics="roc_auc")
 areas
 

@@ -2,8 +2,8 @@
 How many rows do I need?
 ========================
 
-A test set that is too small decides nothing. How large has it to be to detect a
-difference between two models?
+A test set that is too small decides nothing. How many rows detect a difference between
+two models?
 """
 
 # %%
@@ -31,9 +31,11 @@ ax.spines[["top", "right"]].set_visible(False)
 legend = ax.legend(title="power", frameon=False)
 
 # %%
-# Conversely, the number of rows that detects a difference of two points:
+# Conversely, ``sample_size`` returns the number of rows that detects a difference of
+# two points:
 sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
 
 # %%
-# The number of rows for plus or minus two points, for an accuracy near .9:
+# It also returns the number of rows for an interval of plus or minus two points, for an
+# accuracy near .9:
 sample_size("accuracy", half_width=0.02, expected=0.9)

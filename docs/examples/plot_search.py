@@ -7,7 +7,7 @@ models may be the best, and how good is the winner?
 """
 
 # %%
-# A search over the depth of a tree.
+# The example is a search over the depth of a tree.
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
@@ -20,8 +20,8 @@ search = GridSearchCV(tree, {"max_depth": [1, 2, 3, 4, 5, 6, 8]}, cv=10).fit(X, 
 search.best_params_
 
 # %%
-# The report cross-validates the models again, on splits that did not choose them.
-# Its intervals allow for picking one of them.
+# The report cross-validates the models again, on splits that did not choose them. Its
+# intervals remain valid for the model that you pick.
 report = search_report(search, X, y, metrics="accuracy", top=7)
 display = report.plot()
 

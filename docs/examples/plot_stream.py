@@ -8,7 +8,7 @@ one by chance. Intervals with a horizon cover at every look.
 
 # %%
 # Predictions come in batches of 200; the true accuracy of the model is .8. The
-# accumulator keeps counts, and no rows.
+# accumulator keeps counts instead of rows.
 import numpy as np
 from matplotlib import pyplot as plt
 

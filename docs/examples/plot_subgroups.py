@@ -2,12 +2,13 @@
 Is the model fair to all groups?
 ================================
 
-A metric by subgroup differs by chance alone. The gap between two groups has an
-interval too, and the intervals of all gaps cover at once.
+A metric differs between subgroups by chance alone. The gap between two subgroups also
+has an interval, and the intervals of all gaps cover at once.
 """
 
 # %%
-# Simulated loans: a model that sees less of applicants in one region.
+# The loans are simulated, for a model that has less information on applicants in one
+# region.
 import numpy as np
 
 from skci import joint_report
@@ -34,5 +35,5 @@ gaps = report.gaps()
 display = gaps.plot()
 
 # %%
-# The gaps that are shown:
+# These gaps are shown:
 gaps.findings()

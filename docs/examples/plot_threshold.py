@@ -23,16 +23,19 @@ forest = RandomForestClassifier(50, random_state=0).fit(X_train, y_train)
 score = forest.predict_proba(X_test)[:, 1]
 
 # %%
-# Precision and recall at twelve thresholds, and the joint band of their curve:
+# The picture shows precision and recall at twelve thresholds, and the joint band of
+# their curve:
 thresholds = np.arange(0.06, 0.65, 0.05)
 report = precision_recall_report(y_test, score, thresholds=thresholds)
 display = report.plot()
 
 # %%
-# At least 80% of the positive cases have to be found. Thresholds that show it:
+# At least 80% of the positive cases have to be found. The requirement is shown at these
+# thresholds:
 shown = report.where("recall >= 0.8")
 shown.thresholds
 
 # %%
-# The most precise of them, with an interval that allows for the choice:
+# Among these thresholds, ``best`` finds the highest precision, with an interval that
+# remains valid after the choice:
 shown.best("precision")

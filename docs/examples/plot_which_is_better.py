@@ -7,7 +7,7 @@ rows, their difference is more precise than either estimate.
 """
 
 # %%
-# Four classifiers of tumours, evaluated on the same half of the data.
+# Four classifiers of tumours are evaluated on the same half of the data.
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -36,7 +36,7 @@ report = evaluator.evaluate(X_test, y_test)
 display = report.plot()
 
 # %%
-# All joint intervals of a metric overlap, so they show no difference.
+# All joint intervals of a metric overlap, so that these intervals show no difference.
 report.findings()
 
 # %%
@@ -48,5 +48,5 @@ differences = report.differences()
 display = differences.plot()
 
 # %%
-# The conclusions as text:
+# ``findings`` states the conclusions as text:
 differences.findings()

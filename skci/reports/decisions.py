@@ -392,10 +392,10 @@ def split_comparison(text: str) -> tuple[str, str, str] | None:
 
 _MAX_NAMED = 6  # models in a sentence
 _ALL_PAIRS = (
-    "Ranks compare all pairs of models, so that more models can have rank 1 than are "
-    "found above, where each model is compared with the best other model alone."
+    "Ranks compare all pairs of models, whereas each model is compared with the best "
+    "other model alone above. More models may have rank 1 than may be best."
 )
-_GAIN = "better than the best other by"
+_GAIN = "advantage over the best other model"
 
 
 class ComparisonWithBest(NamedTuple):
@@ -839,7 +839,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
 
     def _part(self) -> Part:
         """Return the section of the HTML page that shows the ranks."""
-        return Part(self, [_ALL_PAIRS], is_leading=False)
+        return Part(self, [_ALL_PAIRS] * (len({*self.models}) > 2), is_leading=False)
 
     def _display(self) -> ConfidenceIntervalDisplay:
         return ConfidenceIntervalDisplay(

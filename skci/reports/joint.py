@@ -61,8 +61,8 @@ from skci.reports.rendering import Findings
 
 _MAX_PAIRS = 10_000  # compared on an HTML page
 _STEP_DOWN = (
-    "Ranks are tested by step-down, which can order more models than these intervals; "
-    "both are right at the confidence level."
+    "Ranks are based on step-down tests, which can order more models than the "
+    "intervals of differences. Both are valid at the confidence level."
 )
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # largest confidence level below 1
 _MAX_CONTRASTS = 1 << 16  # estimates from rows, without a covariance in memory
@@ -809,7 +809,7 @@ class JointReport(ReportWithContrasts):
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
         if 0 < n_pairs <= _MAX_PAIRS and "Differences" not in without:
             compared = self.differences()._part()
-            if "Ranks" in parts:
+            if "Ranks" in parts and max(map(len, self._compared_models)) > 2:
                 compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         repeats = parts or "Differences" in without  # the findings

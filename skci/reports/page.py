@@ -76,7 +76,7 @@ def page(
     size = about["size"]
     asked = " ".join(filter(None, [question, size]))
     also = f", also of {join_names(further)}" if further else ""
-    answered = [f"Answered by {level} confidence intervals{also}."]
+    answered = [f"The answers are {level} confidence intervals{also}."]
     leading = [part.findings for part in parts.values() if part.is_leading]
     short = [
         x for findings in leading if len(findings) <= _MAX_FINDINGS for x in findings
@@ -119,10 +119,10 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
     if not joint.is_individual:
         promises = [
             f"With {level} confidence, all {number:,} joint intervals cover the true "
-            "values simultaneously: any conclusion from them is valid, also the most "
-            "striking.",
+            "values simultaneously, so that even the most striking conclusion from "
+            "these intervals is valid.",
             *(
-                [f"So do the intervals of the {join_names(further)}."]
+                [f"The intervals of {join_names(further)} also cover simultaneously."]
                 if further
                 else []
             ),
@@ -210,7 +210,7 @@ def _part(heading: str, part: Part, number: int) -> str:
         if n_rows <= _MAX_DRAWN or not display._is_rows:
             body = _picture(part, display, number)
     if len(part.findings) > _MAX_FINDINGS:
-        body += _folded(f"{len(part.findings)} findings", _list(part.findings))
+        body += _folded(f"{len(part.findings):,} findings", _list(part.findings))
     elif not part.is_leading:
         body += _list(part.findings)
     if n_rows > _MAX_FOLDED:
