@@ -49,7 +49,6 @@ from skci.metrics import (
     clinical,
     forecasts,
     labels,
-    operating_points,
     probabilities,
     rankings,
     regression,
@@ -79,7 +78,7 @@ def test_every_metric_of_labels_has_a_formula():
 
 
 NUMBERS = (regression,)
-SCORES = scores, scorecards, operating_points, probabilities, clinical
+SCORES = scores, scorecards, probabilities, clinical
 
 
 def classes_of(*modules):

@@ -271,7 +271,7 @@ def test_what_is_not_followed_up_is_undefined():
             lambda: joint_report(
                 Y, y_score=MODELS, metrics=["concordance", "net_benefit@0.2"]
             ),
-            r"got also net_benefit.* option time .* NetBenefitCI\(0.2, time=365\)",
+            r"net_benefit.*: 'labels'}.* option time .* NetBenefitCI\(0.2, time=365\)",
         ),
         (
             lambda: skci.NetBenefitCI(0.2)(Y, MODELS["A"]),
@@ -279,7 +279,7 @@ def test_what_is_not_followed_up_is_undefined():
         ),
         (
             lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@365@0.2"),
-            "must have the threshold before the time, as 'net_benefit@0.2@365'$",
+            "threshold must be a number between 0 and 1, both excluded, got 365.0$",
         ),
         (
             lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@0.2@1@2"),

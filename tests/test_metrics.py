@@ -158,7 +158,7 @@ def test_custom_metric_equals_the_built_in_one(method):
     [
         (lambda tp, fp, fn, tn: abs(tp - fp), ValueError, "does not extend to complex"),
         (lambda tp, fp, fn, tn: np.maximum(tp.real, fp.real), ValueError, "is not"),
-        (lambda tp, fp, fn, tn: np.cbrt(tp), TypeError, "failed on complex arrays"),
+        (lambda tp, fp, fn, tn: np.cbrt(tp), TypeError, "failed on complex numbers"),
         (lambda tp, fp, fn, tn: float(tp), TypeError, "must accept four arrays"),
         (
             lambda tp, fp, fn, tn: tp if tp > fp else fp,

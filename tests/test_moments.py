@@ -174,7 +174,7 @@ def test_metrics_that_moments_do_not_tell(metrics, options, message):
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ({"by": {"sex": [0, 1]}}, "by must not be passed with moments=True"),
+        ({"by": {"sex": [0, 1]}}, "by must not be given with moments=True"),
         ({"y_true": [1, 2]}, "must have the same labels for scores, got"),
         ({"y_score": {"A": [0.1, 2], "B": [0, 1.0]}}, "must hold probabilities"),
     ],

@@ -467,7 +467,7 @@ def test_methods_by_metric():
         assert methods == [usual, "delta", usual]
     with pytest.raises(ValueError, match=r"^method must be a name or a mapping"):
         joint_report(Y, method={"f2": "delta"}, **rows)
-    with pytest.raises(ValueError, match=r"as in method=\{'accuracy': 'wilson', "):
+    with pytest.raises(ValueError, match="method='wilson' needs a proportion, which"):
         joint_report(Y, method="wilson", **rows)
 
 

@@ -220,7 +220,7 @@ def test_means_that_miss_a_kink_by_rounding(penalty, seed):
         (
             lambda y, p: np.where(y > Y[3] - 1e-9, np.nan, y)[:, np.newaxis],
             ValueError,
-            "must be finite, got nan for y_true",
+            r"must be finite, got \[nan\] for y_true",
         ),
     ],
 )

@@ -552,7 +552,7 @@ def test_batches_that_do_not_fit_are_an_error(rows):
         accumulator.update(**batch)
     with pytest.raises(ValueError, match="proxy must not be given with query"):
         accumulator.update(**batch, query=np.arange(500))
-    with pytest.raises(ValueError, match="proxy must not be passed with moments=True"):
+    with pytest.raises(ValueError, match="proxy must not be given with moments=True"):
         JointAccumulator("brier_score", moments=True).update(
             **taken(["y_true", "y_score"], first, proxy=rows[2])
         )

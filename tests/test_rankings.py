@@ -103,7 +103,7 @@ def test_matrices_and_rows_have_the_same_estimates():
     )
     assert_allclose(rows.estimates, matrix.estimates, rtol=1e-12)
     assert_allclose(rows.covariance, matrix.covariance, rtol=1e-9, atol=1e-15)
-    with pytest.raises(ValueError, match="query must not be given if y_true has a"):
+    with pytest.raises(ValueError, match=r"requires either query, .* got both$"):
         NDCGCI()(y, scores, query=np.arange(40))
 
 
@@ -280,7 +280,10 @@ def test_names():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"query": None}, "'ndcg' requires query, the query of each row, or"),
+        (
+            {"query": None},
+            r"'ndcg' requires either query, the query of each row, .* got neither$",
+        ),
         ({"counts": np.ones(len(ROWS), int)}, "counts must not be given with query"),
         (
             {"sample_weight": np.arange(len(ROWS)) + 1},
@@ -473,7 +476,7 @@ def test_rankers_are_evaluated_by_what_they_predict():
     scorer = skci.NDCGCI(k=3).scorer()
     assert scorer(Ranker(), X, y, query=query) == pytest.approx(expected, rel=1e-12)
     assert repr(scorer) == "NDCGCI(k=3).scorer()"
-    with pytest.raises(ValueError, match=r"^'ndcg@3' requires query"):
+    with pytest.raises(ValueError, match=r"^'ndcg@3' requires either query"):
         evaluator.evaluate(X, y)
     with pytest.raises(TypeError, match="need an estimator with predict_proba"):
         skci.JointEvaluator({"A": Ranker()}, ["mrr", "roc_auc"]).evaluate(

@@ -630,7 +630,7 @@ def test_relevance_below_zero_is_clipped():
     judged, scores = [1, -2, 0] * 5, [3.0, 2, 1] * 5
     query = np.arange(15) // 3
     options = {"y_score": scores, "query": query, "metrics": "ndcg"}
-    with pytest.raises(ValueError, match=r"got -2; .*np\.maximum\(y_true, 0\)$"):
+    with pytest.raises(ValueError, match=r"relevances of 0 or more .*, got -2$"):
         joint_report(judged, **options)
     report = joint_report(np.maximum(judged, 0), **options)
     assert_allclose(report.estimates, 1)
@@ -706,16 +706,14 @@ GUESS = (P_YES > 0.5).astype(int)
     ],
 )
 def test_functions_of_rows_do_not_guess_what_they_read(call):
-    calls = (
-        r"reads must be set for '{}' .*make_metric_ci\(\.\.\., {}, reads='labels'\) or "
-        r"with make_metric_ci\(\.\.\., {}, reads='scores'\)$"
-    )
-    of_rows = calls.format("gini", "of='rows'", "of='rows'")
-    with pytest.raises(ValueError, match=of_rows):
-        call(["roc_auc", gini()])
     given = make_metric_ci(influence=bias, name="bias", bounds=(-1, 1))
-    with pytest.raises(ValueError, match=calls.format("bias", *["influence=..."] * 2)):
-        call(["roc_auc", given])
+    for metric in (gini(), given):
+        message = (
+            rf"reads must be set for '{metric.name}' .*make_metric_ci\(\.\.\., "
+            r"reads='labels'\) or make_metric_ci\(\.\.\., reads='scores'\)$"
+        )
+        with pytest.raises(ValueError, match=message):
+            call(["roc_auc", metric])
 
 
 def test_the_name_says_what_a_function_of_rows_reads():

@@ -337,9 +337,9 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            "must not be .* got also f1. .* y_true by metric to .*skci.event_by",
+            r"got .*'f1': 'labels'}\. Pass y_true by metric to .*skci\.event_by",
         ),
-        (["concordance", "r2"], "must not be combined with other .* got also r2"),
+        (["concordance", "r2"], r"got .*'events and times', 'r2': 'numbers'}"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
         ([ConcordanceCI(tau=-1)], "tau must be a number above 0, got -1"),
         ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),

@@ -16,7 +16,6 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from skci._arrays import EPS, Array, cached_property
 from skci._threads import few_threads
@@ -48,7 +47,7 @@ class Evaluation(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Estimate on the boundary of its range, on which a functional depends."""
+    """Component of a functional whose estimate is on the boundary of its range."""
 
     slope: float
     """Derivative of the functional with respect to the component."""
@@ -244,13 +243,12 @@ class FunctionOfMeans(Functional):
     """Smooth function ``g(mean_1, ..., mean_k)``, which accepts complex numbers.
 
     `features` has shape (m, k), with a row for each data row or each cell of a table.
-    The array is sparse if there are many cells.
     """
 
     compared_by: ClassVar[str] = "values"
 
     function: Callable[..., Any]
-    features: Any
+    features: Array
 
     def estimate(self, p: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -267,11 +265,8 @@ class FunctionOfMeans(Functional):
                 for k in range(0, len(steps), _BLOCK)
             ]
             gradient: Array = np.concatenate(slopes, axis=-1)
-            if sparse.issparse(self.features):
-                influence = self.features @ gradient - means @ gradient
-            else:
-                centred = self.features - means[..., np.newaxis, :]
-                influence = (centred @ gradient[..., np.newaxis])[..., 0]
+            centred = self.features - means[..., np.newaxis, :]
+            influence = (centred @ gradient[..., np.newaxis])[..., 0]
         return Evaluation(value, influence, gradient)
 
     @cached_property

@@ -22,7 +22,7 @@ NEGATED = "neg_"
 
 @dataclass(frozen=True)
 class Link:
-    """Monotone link function: an interval is symmetric on its scale."""
+    """Monotone function that maps to a scale on which intervals are symmetric."""
 
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
@@ -147,7 +147,7 @@ class MeasureProperties:
         Reason for an undefined value, for messages.
     zero_variance_by : str
         Reason for a variance that is zero or unknown, for messages.
-    negative_of : Trait or None
+    negative_of : MeasureProperties or None
         Properties of the original measure, if this measure is its negative. Intervals
         of the original measure are then negated.
     reach : (float, float) or None
@@ -242,6 +242,16 @@ EDGE = 1e-12
 
 LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
 SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}
+BOUNDED_MEAN: dict[str, Any] = {
+    "smooth": True,
+    "automatic": ("score", "hall"),
+    "automatic_of_contrasts": ("hall",),
+}
+"""Properties of means of numbers in a finite range, which have a score interval.
+
+The score interval allows for an unseen row with an extreme number, which matters for
+few rows. Differences of models are usually small compared with this allowance.
+"""
 BY_INFLUENCE: dict[str, Any] = {"automatic": ("delta",)} | dict.fromkeys(
     ("smooth", "has_curvature", "blurs"), False
 )

@@ -10,7 +10,6 @@ from skci.metrics.clinical import *
 from skci.metrics.custom import *
 from skci.metrics.forecasts import *
 from skci.metrics.labels import *
-from skci.metrics.operating_points import *
 from skci.metrics.probabilities import *
 from skci.metrics.rankings import *
 from skci.metrics.regression import *

@@ -53,12 +53,7 @@ Check = Callable[[Any, str], Any]
 """Function that raises an error for an invalid value of an option."""
 
 
-def option(
-    *,
-    default: Any = MISSING,
-    check: Check,
-    kw_only: bool = True,
-) -> Any:
+def option(*, default: Any = MISSING, check: Check, kw_only: bool = True) -> Any:
     """Declare an option of a metric, with a function that checks its value.
 
     The default value is not checked.
@@ -84,10 +79,10 @@ class _WithOptions(BaseEstimator):
     The docstring of a subclass is completed by the parameters of its base classes.
     """
 
+    # Default value and check function of each option that is checked.
     _checks: ClassVar[dict[str, tuple[Any, Check]]]
-    """Default value and check function of each option that is checked."""
+    # Docstring as written, without the parameters of the base classes.
     _docstring: ClassVar[str]
-    """Docstring as written, without the parameters of the base classes."""
 
     def __init_subclass__(cls) -> None:
         # scikit-learn's hook, which adds methods for metadata routing, is not called.
@@ -114,12 +109,9 @@ class _WithOptions(BaseEstimator):
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]
+        docstrings = (vars(base).get("_docstring") for base in cls.__mro__)
         if cls._docstring:
-            docstrings = (vars(base).get("_docstring") for base in cls.__mro__)
             cls.__doc__ = complete_parameters(option_names, filter(None, docstrings))
-        else:
-            # With None, `inspect.getdoc` returns the docstring of the base class.
-            cls.__doc__ = None
 
 
 METRIC_CLASSES: list[Any] = []
@@ -170,30 +162,26 @@ class MetricCI(_WithOptions):
 
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
+    # Names of estimator methods that return scores, in order of preference.
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
-    """Names of estimator methods that return scores, in order of preference."""
-    _truth: ClassVar[str] = "labels"
-    """Kind of the truth: "labels", "relevance" or "survival"."""
-    _may_miss: ClassVar[bool] = False
-    """Whether scores may be missing, as for rows that were not retrieved."""
+    _truth: ClassVar[str] = "labels"  # or "relevance" or "survival"
+    _may_miss: ClassVar[bool] = False  # Whether scores may be missing.
+    # Whether the losses of resampled models show the skewness of the metric.
     _shows_skewness: ClassVar[bool] = True
-    """Whether the losses of resampled models show the skewness of the metric."""
+    # Whether the metric can be computed from moments of losses, or from binned scores.
     _serves_moments: ClassVar[bool] = False
-    """Whether the metric can be computed from the moments of losses."""
     _serves_bins: ClassVar[bool] = False
-    """Whether the metric can be computed from binned scores."""
+    # Options for which the metric has another string name.
     _variants: ClassVar[Sequence[dict[str, Any]]] = ()
-    """Options for which the metric has another string name."""
-
+    # Values of `average` that add no suffix to the name of the metric.
     _plain_averages: ClassVar[tuple[str | None, ...]] = ("binary", None)
-    """Values of `average` that add no suffix to the name of the metric."""
     _measure = cast(MeasureProperties, None)
+    # Properties of the metric, which subclasses add to or replace.
     _properties: ClassVar[dict[str, Any]] = {
         "smooth": False,
         "blurs": False,
         "automatic": ("hall",),
     }
-    """Properties of the metric, which subclasses add to or replace."""
     _several = True  # Whether more than two labels are accepted.
     _symmetric = True  # Whether the metric needs no positive label.
     # Whether a single column of scores needs a positive label if `_symmetric` is true.
@@ -202,8 +190,8 @@ class MetricCI(_WithOptions):
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
         """Declare a subclass as a metric, with its name and properties such as a range.
 
-        The name of the metric defaults to the name of `function`, the function of
-        scikit-learn that computes it. Properties that are not passed are inherited.
+        The name of the metric defaults to the name of its formula, the function
+        `function`. Properties that are not passed are inherited.
         """
         super().__init_subclass__()
         if properties:
@@ -502,24 +490,13 @@ class MetricCI(_WithOptions):
         """Return the positive label of the metric. It defaults to `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
-        raise NotImplementedError
-
-    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
-        """Return products of variables, such as y and y * y, that determine the metric.
-
-        The metric is a function of the means of these products.
-
-        :meta private:
-        """
-        raise NotImplementedError
-
-    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
-        """Return the value of each variable in each row, such as the squared error.
-
-        :meta private:
-        """
-        raise NotImplementedError
+    # Return the parameters to estimate for a model.
+    _bind: ClassVar[Callable[[Any, ParameterBuilder], list[TableParameter]]]
+    # Return products of variables, such as y and y * y. The metric is a function of the
+    # means of these products.
+    monomials: ClassVar[Callable[[Any, ParameterBuilder], list[Monomial]]]
+    # Return the value of each variable in each row, such as the squared error.
+    variables: ClassVar[Callable[[Any, ParameterBuilder], dict[Variable, Array]]]
 
     def scorer(self, *, bound: str | None = None) -> Any:
         """Make a scorer for model selection in scikit-learn.
@@ -559,7 +536,7 @@ class MetricCI(_WithOptions):
             )
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the predictions of an estimator, and options with their labels."""
+        """Return the predictions of an estimator, and options that name its labels."""
         return estimator.predict(X), {}
 
     def _repr_html_(self) -> str:
@@ -628,16 +605,12 @@ class MetricCI(_WithOptions):
 class MetricAtNumber(MetricCI):
     """Metric that depends on a number in its name, such as a threshold or a time."""
 
+    # Name of the metric without the number; empty for abstract classes.
     _title: ClassVar[str] = ""
-    """Name of the metric without the number; empty for abstract classes."""
-    _number: ClassVar[tuple[str, str]]
-    """Description of the number, and an example."""
-    _option: ClassVar[str]
-    """Name of the option with the number."""
-    _sign: ClassVar[str] = "@"
-    """Sign between the two parts of the name."""
-    _digits: ClassVar[int] = 10
-    """Number of significant digits of the number in the name."""
+    _number: ClassVar[tuple[str, str]]  # Description of the number, and an example.
+    _option: ClassVar[str]  # Name of the option with the number.
+    _sign: ClassVar[str] = "@"  # Sign between the two parts of the name.
+    _digits: ClassVar[int] = 10  # Significant digits of the number in the name.
 
     @property
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
@@ -735,10 +708,9 @@ class LabelMetricCI(MetricCI):
         several = len(observed_codes if self._symmetric else labels) > 2
         if binding.sample.vocabulary.multilabel or several:
             return self._bind_classes(binding)
-        positive = binding.pos_label
-        code = (
-            observed_codes[1] if self._symmetric else check_pos_label(positive, labels)
-        )
+        if self._symmetric:
+            return binding.of_label(self._measure, observed_codes[1])
+        code = check_pos_label(binding.pos_label, labels)
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
@@ -754,7 +726,7 @@ class LabelMetricCI(MetricCI):
 
 @dataclass(eq=False)
 class MetricScorer:
-    """Scorer of estimators: the estimate or a limit of the interval of a metric."""
+    """Scorer of scikit-learn that returns an estimate or a confidence limit."""
 
     metric: MetricCI
     bound: str | None

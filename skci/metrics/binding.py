@@ -200,7 +200,7 @@ class ParameterBuilder:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Return a parameter: the function of the means of `values` and `sizes`."""
+        """Return a parameter that is a function of the mean value and the mean size."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -270,14 +270,12 @@ class ParameterBuilder:
         """Return indicators of true positives, false positives and false negatives."""
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
-            return ConfusionIndicators.of_targets(
-                *(bits[:, chosen] for bits in self._indicators)
-            )
+            truth, answer = self._indicators
+            return ConfusionIndicators.of_targets(truth[:, chosen], answer[:, chosen])
         observed_codes = self.sample.observed_codes.tolist()
-        positions = [
-            observed_codes.index(k) if k in observed_codes else None for k in chosen
-        ]
-        return ConfusionIndicators.of_pairs(len(observed_codes), tuple(positions))
+        position = {code: k for k, code in enumerate(observed_codes)}
+        positions = tuple(map(position.get, chosen))
+        return ConfusionIndicators.of_pairs(len(observed_codes), positions)
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:

@@ -108,10 +108,9 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
             column[code] = k
     columns = column[label]
     is_one = where & (columns >= 0)
-    starts = np.append(0, np.cumsum(is_one))
-    shape = (len(label), len(chosen))
-    ones = np.ones(starts[-1])
-    matrix = sparse.csr_array((ones, columns[is_one], starts), shape=shape)
+    rows, shape = np.flatnonzero(is_one), (len(label), len(chosen))
+    pairs = rows, columns[is_one]
+    matrix = sparse.csr_array((np.ones(len(rows)), pairs), shape=shape)
     return matrix.toarray() if np.prod(shape) <= _DENSE else matrix
 
 
@@ -349,10 +348,9 @@ class _Agreement(Functional):
             pairs += in_truth[..., :, np.newaxis]
             pairs += in_answer[..., np.newaxis, :]
             influence = pairs.reshape(np.shape(p))
-            centre = means[0] * slope[..., 0]
-            centre = centre + (means[1] * in_truth).sum(-1)
-            centre = centre + (means[2] * in_answer).sum(-1)
-            influence -= np.asarray(centre)[..., np.newaxis]
+            centre = means[0][..., np.newaxis] * slope
+            centre = centre + (means[1] * in_truth).sum(-1, keepdims=True)
+            influence -= centre + (means[2] * in_answer).sum(-1, keepdims=True)
             gradient = np.concatenate([slope, in_answer, in_truth], axis=-1)
             return Evaluation(np.asarray(value), influence, gradient)
 
@@ -370,14 +368,9 @@ class Correlation(_Agreement):
         )
         spread = np.sqrt(truth_variance * answer_variance)
         value, slope = (mean - (answer * truth).sum(axis=-1)) / spread, 1 / spread
-        in_truth, in_answer = (
-            (value / variance)[..., np.newaxis] * shares
-            - slope[..., np.newaxis] * other
-            for shares, variance, other in (
-                (truth, truth_variance, answer),
-                (answer, answer_variance, truth),
-            )
-        )
+        column = (..., np.newaxis)
+        in_truth = (value / truth_variance)[column] * truth - slope[column] * answer
+        in_answer = (value / answer_variance)[column] * answer - slope[column] * truth
         return value, slope, in_truth, in_answer
 
 

@@ -9,6 +9,7 @@ Kumar, A., Liang, P. S. and Ma, T. (2019). Verified uncertainty calibration. Adv
 Neural Information Processing Systems 32.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import truediv
@@ -29,7 +30,7 @@ from skci.measures.functional import (
     Mean,
     Ratio,
 )
-from skci.measures.traits import LOG
+from skci.measures.traits import BOUNDED_MEAN, LOG
 from skci.metrics.base import MetricAtNumber, one_of, option
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.censored import EventMetricCI, Events
@@ -237,15 +238,10 @@ class _ClinicalMetricCI(ScoreMetricCI):
             return binding.of_units(self._measure, estimand)
         return binding.of_mean(self._measure, estimand)
 
-    def _of_rows(
-        self, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional | Array:
-        """Return the metric as a functional of the rows, or as numbers to be averaged.
-
-        `positive` is the mask of positive rows. `predicted` contains the predicted
-        probabilities, and `repeats` the frequency of each row.
-        """
-        raise NotImplementedError
+    # Return the metric as a functional of the rows, or as numbers to be averaged. The
+    # arguments are the mask of positive rows, the predicted probabilities, and the
+    # frequency of each row.
+    _of_rows: ClassVar[Callable[..., Functional | Array]]
 
 
 # --------------------------------------------------------------------------------------
@@ -263,9 +259,9 @@ def odds(threshold: float) -> float:
 
 
 def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
-    """Return the net benefit in each row of the decision to treat the row or not.
+    """Return the contribution of each row to the net benefit.
 
-    The net benefit is 1 for a treated positive row, 0 for an untreated row, and minus
+    The contribution is 1 for a treated positive row, 0 for an untreated row, and minus
     the odds of the threshold probability for a treated negative row.
     """
     benefit = np.where(positive, 1.0, -odds(threshold))
@@ -298,16 +294,7 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
         return events.known(worth, treated)
 
 
-# The net benefit of a row is between minus the odds and 1. The score interval of a
-# bounded mean is therefore available, as for the Brier score.
-_OF_BOUNDED_MEANS: dict[str, Any] = {
-    "smooth": True,
-    "automatic": ("score", "hall"),
-    "automatic_of_contrasts": ("hall",),
-}
-
-
-class NetBenefitCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+class NetBenefitCI(_ThresholdMetricCI, **BOUNDED_MEAN):
     r"""Net benefit of treating the rows whose probability is at least a threshold.
 
     .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
@@ -399,7 +386,7 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI, bounds=(-np.inf, 1.0)):
         return Ratio((benefit, events.known(positive.astype(float))), (1, -1))
 
 
-class InterventionsAvoidedCI(_ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+class InterventionsAvoidedCI(_ThresholdMetricCI, **BOUNDED_MEAN):
     r"""Net proportion of rows that are spared an unnecessary intervention.
 
     .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)

@@ -131,12 +131,11 @@ class _FeatureMetric(_CustomMetric):
                 f"row for each of the {len(y)} rows, got shape {matrix.shape}"
                 f"{hint * (len(y) in matrix.shape)}"
             )
-        rows, columns = np.nonzero(~np.isfinite(matrix))
-        if len(rows):
+        row = int(np.isfinite(matrix).all(axis=1).argmin())
+        if not np.isfinite(matrix[row]).all():
             raise ValueError(
-                f"features of {name!r} must be finite, got "
-                f"{matrix[rows[0], columns[0]]} for y_true {y[rows[0]]!s} and y_pred "
-                f"{values[rows[0]]!s}"
+                f"features of {name!r} must be finite, got {matrix[row]} for y_true "
+                f"{y[row]!s} and y_pred {values[row]!s}"
             )
         means = np.average(matrix, axis=0, weights=weights)
         self._check_at_means(means, matrix.std(axis=0))
@@ -161,7 +160,7 @@ class _FeatureMetric(_CustomMetric):
                 f"g of {self.name!r} must return a number, got an array of shape "
                 f"{value.shape}"
             )
-        _check_derivative(functional, first, self.name, "numbers", undefined=True)
+        _check_derivative(functional, first, self.name, undefined=True)
 
 
 class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
@@ -235,12 +234,12 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
 
         return sample.once((self._counted, binding.model, self.reads), compute)
 
+    # Function of the means that accepts complex numbers.
     _function: ClassVar[Any]
-    """Function of the means that accepts complex numbers."""
+    # Object that identifies the features of an item, for caching.
     _counted: ClassVar[Any]
-    """Object that identifies the features of an item, for caching."""
+    # Function of truths, answers and weights that returns features of shape (n, k).
     _features: ClassVar[Any]
-    """Function of truths, answers and weights that returns features of shape (n, k)."""
 
 
 class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
@@ -338,7 +337,7 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
             truth=truth[within],
             answer=answer[within],
             weights=binding.sample.rows.counts[within],
-            frequencies=binding.frequencies,
+            frequencies=binding.frequencies.astype(int),
             kinds=None if kinds is None else kinds[within],
             keys=None if keys is None else keys[within],
         )
@@ -553,11 +552,11 @@ def _check_of_cells(g: Any, name: str, low: float, high: float) -> None:
             f"bounds of {name!r} must contain all values of g, got {outside[0]:g} "
             f"outside of ({low:g}, {high:g})"
         )
-    _check_derivative(CellFunctional(g), points, name, "arrays")
+    _check_derivative(CellFunctional(g), points, name)
 
 
 def _check_derivative(
-    functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
+    functional: Functional, p: Array, name: str, undefined: bool = False
 ) -> None:
     """Check the derivative by the complex step against central differences."""
     cause = (
@@ -568,15 +567,13 @@ def _check_derivative(
         value, influence, _ = functional(p)
     except Exception as error:
         raise TypeError(
-            f"g of {name!r} failed on complex {numbers} ({error}); {cause}"
+            f"g of {name!r} failed on complex numbers ({error}); {cause}"
         ) from error
     steps = [_DIFFERENCE_STEP * (vertex - p) for vertex in np.eye(p.shape[-1])]
-    ahead, behind = (
-        np.stack([functional.estimate(p + sign * step) for step in steps], axis=-1)
-        for sign in (1, -1)
-    )
+    value_at = functional.estimate
     with np.errstate(invalid="ignore"):
-        slopes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
+        changes = [value_at(p + step) - value_at(p - step) for step in steps]
+        slopes = np.stack(changes, axis=-1) / (2 * _DIFFERENCE_STEP)
     if undefined and not np.isfinite(slopes).all():
         return  # the estimate raises a warning
     tolerance = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value).max()

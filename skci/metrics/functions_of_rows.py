@@ -57,7 +57,7 @@ class FunctionalOfRows(Linearised):
     weights: Array
     """Total weight of the rows in each unit, with the number of rows as sum."""
     frequencies: Array
-    """Number of rows of each unit."""
+    """Number of rows of each unit, as an integer."""
     kinds: Array | None
     """Index of the kind of each unit, such as its labels; None if all kinds differ."""
     keys: Array | None
@@ -70,10 +70,6 @@ class FunctionalOfRows(Linearised):
     def takes_weights(self) -> bool:
         """Whether the function has a parameter ``sample_weight``."""
         return takes_weights(self.function)
-
-    @cached_property
-    def _frequencies(self) -> Array:
-        return np.asarray(self.frequencies, dtype=int)
 
     def call(self, weights: Array, frequencies: Array) -> Any:
         """Call the function on the rows.
@@ -96,18 +92,15 @@ class FunctionalOfRows(Linearised):
         difference. The result is None if there are few rows, or if the function often
         fails without a quarter of the rows.
         """
-        frequencies = self._frequencies
+        frequencies = self.frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
         if not _MIN_ROWS <= n < _MAX_ROWS:
             return None
+        draw = rng.multivariate_hypergeometric
         results = np.full((n_pairs, 2, 2), np.nan)
         for pair in results:
-            first = rng.multivariate_hypergeometric(
-                frequencies, n // 4, method="marginals"
-            )
-            second = rng.multivariate_hypergeometric(
-                frequencies - first, n // 4, method="marginals"
-            )
+            first = draw(frequencies, n // 4, method="marginals")
+            second = draw(frequencies - first, n // 4, method="marginals")
             for k, removed in enumerate([first, second]):
                 remaining = frequencies - removed
                 weights = self.weights * (remaining / frequencies)
@@ -117,11 +110,9 @@ class FunctionalOfRows(Linearised):
                     pair[0, k] = self._value_of(self.call(weights, remaining))
         change, linear = (results[..., 0] - results[..., 1]).T
         is_finite = np.isfinite(change)
-        return (
-            (change[is_finite], linear[is_finite])
-            if is_finite.sum() >= n_pairs / 2
-            else None
-        )
+        if is_finite.sum() < n_pairs / 2:
+            return None
+        return change[is_finite], linear[is_finite]
 
     def _value_of(self, returned: Any) -> float:
         """Extract the estimate from the output of the user's function."""
@@ -154,7 +145,7 @@ class GivenInfluence(FunctionalOfRows):
     @cached_property
     def _evaluated(self) -> tuple[float, Array]:
         self.check_weights()
-        frequencies = self._frequencies
+        frequencies = self.frequencies
         with errors_of_function(
             f"influence of {self.name!r} must accept y_true and y_pred and return the "
             "estimate and an influence value for each row"
@@ -191,7 +182,7 @@ class GivenInfluence(FunctionalOfRows):
         errors, so that nonlinear functions such as quantiles are accepted.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
-        n = self._frequencies.sum()
+        n = self.frequencies.sum()
         if changes is None or n < _MIN_ROWS_OF_SCALE:
             return
         change, linear = changes
@@ -199,11 +190,8 @@ class GivenInfluence(FunctionalOfRows):
         if size <= np.sqrt(EPS) * abs(value) or not squares:
             return
         ratio = change @ linear / squares
-        residual = change - ratio * linear
-        tolerance = (
-            _TOLERANCE_OF_SCALE
-            + _TOLERANCE_PER_RESIDUAL * np.sqrt(residual @ residual) / size
-        )
+        residual = np.linalg.norm(change - ratio * linear) / size
+        tolerance = _TOLERANCE_OF_SCALE + _TOLERANCE_PER_RESIDUAL * residual
         if abs(np.log(max(ratio, _MIN_RATIO))) > tolerance:
             raise ValueError(
                 f"influence of {self.name!r} must return influence values on the scale "
@@ -222,7 +210,7 @@ class FunctionOfRows(FunctionalOfRows):
 
     @cached_property
     def value(self) -> float:
-        return self._value(self.weights, self._frequencies)
+        return self._value(self.weights, self.frequencies)
 
     def estimate(self, p: Array) -> Array:
         if not self.takes_weights:
@@ -234,7 +222,7 @@ class FunctionOfRows(FunctionalOfRows):
         if np.array_equal(weights, self.shares):
             return self.value
         scaled = weights * (self.weights.sum() / weights.sum())
-        return self._value(scaled, self._frequencies)
+        return self._value(scaled, self.frequencies)
 
     def _value(self, weights: Array, frequencies: Array) -> float:
         self.check_weights()
@@ -312,7 +300,7 @@ class FunctionOfRows(FunctionalOfRows):
         Each group is left out in turn. If the rows of a group are identical, only one
         row is left out.
         """
-        frequencies, n = self._frequencies, self._frequencies.sum()
+        frequencies, n = self.frequencies, self.frequencies.sum()
         units = np.argsort(parts, kind="stable")
         starts = np.searchsorted(parts[units], np.arange(parts.max() + 1))
         changes = np.empty(len(starts))
@@ -337,7 +325,7 @@ class FunctionOfRows(FunctionalOfRows):
         if error > _MAX_ERROR * size + np.sqrt(EPS) * abs(self.value):
             share = error / size if size else np.inf
             raise ValueError(
-                f"{self._must} but without a quarter of the {self._frequencies.sum()} "
+                f"{self._must} but without a quarter of the {self.frequencies.sum()} "
                 "rows, the change predicted by influence values has an error of "
                 f"{share:.0%}; try more rows, values in double precision, or another "
                 "scale, such as the logarithm"

@@ -11,7 +11,6 @@ To add a measure, write its formula and a class that names it.
 
 # ruff: noqa: D103  (the formula of a measure is its documentation)
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -164,15 +163,11 @@ class _AveragedCI(LabelMetricCI):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        average = self.average
-        if average != "binary" and self.pos_label is not None:
+        excluded = "labels" if self.average == "binary" else "pos_label"
+        if (value := getattr(self, excluded)) is not None:
             raise ValueError(
-                f"pos_label must not be set with average={average!r}, which treats all "
-                f"classes equally, got {self.pos_label!r}"
-            )
-        if average == "binary" and self.labels is not None:
-            raise ValueError(
-                f"labels must not be set with average={average!r}, got {self.labels!r}"
+                f"{excluded} must not be set with average={self.average!r}, got "
+                f"{value!r}"
             )
 
 
@@ -577,14 +572,7 @@ class ErrorRateCI(
     """
 
 
-class HammingLossCI(
-    _AgreementCI,
-    measure="hamming_loss",
-    function=error_rate,
-    proportion=("fp fn", ALL),
-    symmetric=True,
-    greater_is_better=False,
-):
+class HammingLossCI(ErrorRateCI, measure="hamming_loss"):
     r"""Hamming loss: mean proportion of wrong targets in a row. Lower is better.
 
     With one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
@@ -698,7 +686,7 @@ MEASURES: dict[str, MeasureProperties] = {
 """Measures of the confusion matrix of two labels, by name."""
 
 
-class RejectionRateCI(_AgreementCI):
+class RejectionRateCI(AccuracyCI, measure="rejection_rate", greater_is_better=False):
     r"""Rejection rate: proportion of rows on which a model abstains. Lower is better.
 
     The formula is :math:`P(\text{no answer})`. If `abstain` is set, other metrics of
@@ -717,10 +705,6 @@ class RejectionRateCI(_AgreementCI):
     """
 
     abstain: Any = None
-
-    _measure = replace(
-        AccuracyCI._measure, name="rejection_rate", greater_is_better=False
-    )
 
     def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
         if not binding.sample.vocabulary.abstains:

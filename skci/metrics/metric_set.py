@@ -40,7 +40,6 @@ from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParame
 from skci.metrics.base import MetricCI
 from skci.metrics.binding import ParameterBuilder, bind_references
 from skci.metrics.censored import bind_share
-from skci.metrics.custom import CustomInfluenceCI
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
@@ -81,25 +80,18 @@ class MetricSet:
 
     def _check_truths(self) -> None:
         """Check that one array of true values suits all metrics."""
-        truths = {n: m._truth for n, m in self.metrics.items() if m.reads != "items"}
-        kinds = set(truths.values())
-        if "survival" in kinds and len(kinds) > 1:
-            other_metrics = [
-                name for name, truth in truths.items() if truth != "survival"
-            ]
+        kinds = {}
+        for name, metric in self.metrics.items():
+            if metric._truth == "survival":
+                kinds[name] = "events and times"
+            elif metric.reads != "items":
+                kinds[name] = "numbers" if metric.reads == "numbers" else "labels"
+        if len(set(kinds.values())) > 1:
             raise ValueError(
-                "metrics of survival must not be combined with other metrics, because "
-                "y_true contains events and times, got also "
-                f"{join_names(other_metrics)}. Set the option time if the metric has "
-                "it, as in NetBenefitCI(0.2, time=365), or pass y_true by metric to "
-                "joint_report. skci.event_by(y_true, time) converts times to labels"
-            )
-        reads_numbers = "numbers" in self.reads and "survival" not in kinds
-        if reads_numbers and self.reads & {"labels", "scores"}:
-            raise ValueError(
-                "metrics must all read numbers or all read labels and scores, because "
-                f"they share y_true, got {self.kinds}; joint_report accepts y_true by "
-                "metric"
+                f"metrics must all read one kind of y_true, got {kinds}. Pass y_true "
+                "by metric to joint_report. If y_true has events and times, set the "
+                "option time if a metric has it, as in NetBenefitCI(0.2, time=365), or "
+                "convert times to labels with skci.event_by(y_true, time)"
             )
 
     def without_tables(
@@ -120,11 +112,8 @@ class MetricSet:
     def score_methods(self) -> list[str]:
         """Names of the estimator methods whose scores are valid for all metrics."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
-        methods = [
-            method
-            for method in RANKING_METHODS
-            if all(method in accepted for accepted in needs.values())
-        ]
+        common = set(RANKING_METHODS).intersection(*needs.values())
+        methods = [method for method in RANKING_METHODS if method in common]
         if not methods:
             raise ValueError(
                 "metrics must accept the same scores of an estimator, got metrics that "
@@ -152,27 +141,22 @@ class MetricSet:
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}{hint}"
                 )
-        if y_pred is not None and y_score is not None:
-            self._check_chosen()
-        has_both = y_pred is not None and "scores" in self.reads
+        if y_pred is None or y_score is None:
+            return
+        self._check_chosen()
         # Several columns of scores may belong to one model without a name.
-        may_be_one_model = {*(y_pred or ())} == {DEFAULT_MODEL} and len(
-            y_score or ()
-        ) > 1
-        if has_both and self.reads != {"scores"} and not may_be_one_model:
+        may_be_one_model = [*y_pred] == [DEFAULT_MODEL] and len(y_score) > 1
+        if {"scores"} < self.reads and not may_be_one_model:
             check_same_models(y_pred, y_score)
 
     def _check_chosen(self) -> None:
         """Check that functions of rows declare whether they read labels or scores."""
         for name, reads in self.kinds.items():
             if isinstance(reads, Assumed):
-                call = "make_metric_ci(..., of='rows', reads={!r})"
-                if isinstance(self.metrics[name], CustomInfluenceCI):
-                    call = call.replace("of='rows'", "influence=...")
-                labels, scores = map(call.format, ("labels", "scores"))
                 raise ValueError(
                     f"reads must be set for {name!r} if there are labels and scores; "
-                    f"make the metric with {labels} or with {scores}"
+                    "make the metric with make_metric_ci(..., reads='labels') or "
+                    "make_metric_ci(..., reads='scores')"
                 )
 
     def request(
@@ -209,7 +193,7 @@ class MetricSet:
                 distinct.add(check_label(requirement.abstain, "abstain"))
             if not requirement.infer_pos_label:
                 positive.setdefault(min(requirement.kinds), requirement.pos_label)
-            require_pos_label = require_pos_label or requirement.require_pos_label
+            require_pos_label |= requirement.require_pos_label
             all_labels += requirement.labels
             truths |= requirement.truths
         if len(distinct) > 1:
@@ -380,7 +364,7 @@ class MetricSet:
         return JointReport(self.estimate(sample, horizon=horizon), references)
 
     def _first(self, sample: Any) -> Sample:
-        """Return a sample with all rows, as metrics may have different samples."""
+        """Return the sample of the first metric."""
         first: Sample = sample
         return first
 
@@ -395,9 +379,7 @@ class MetricSet:
         return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
     def bind(
-        self,
-        sample: Sample,
-        parts: Iterable[frozenset[int] | None] | None = None,
+        self, sample: Sample, parts: Iterable[frozenset[int] | None] | None = None
     ) -> Iterator[TableParameter]:
         """Yield the parameters to estimate for all metrics, models and subgroups.
 
@@ -475,9 +457,8 @@ class MetricsByTruth(MetricSet):
     def without_tables(self, *options: Any) -> Self:
         """Return a copy with interval methods that need no confusion matrix."""
         other = copy(self)
-        other.sets = {
-            name: part.without_tables(*options) for name, part in self.sets.items()
-        }
+        sets = self.sets.items()
+        other.sets = {name: each.without_tables(*options) for name, each in sets}
         return other
 
     def _first(self, sample: Any) -> Sample:
@@ -614,7 +595,7 @@ def _events_at_points(
     points: Mapping[str, Points],
     time: float,
 ) -> Iterator[TableParameter]:
-    """Yield the proportion of rows with an event by `time`, above each threshold."""
+    """Yield the proportion of events by `time` among the rows above each threshold."""
     (name, method), *_ = metric_set.methods.items()
     for model, k, key in keys_at_points(column, points):
         _, levels, is_positive = points[model]
@@ -640,13 +621,8 @@ def estimate_at_points(
         return metric_set.joint(events, scored)
     check_both_labels(scored)
     rows, design = scored.rows, scored.design
-    outcomes = np.stack(
-        [
-            scored.codes[:, 0],
-            *(model_points.levels for model_points in points.values()),
-        ],
-        axis=1,
-    )
+    levels = [model_points.levels for model_points in points.values()]
+    outcomes = np.stack([scored.codes[:, 0], *levels], axis=1)
     if not design.is_rowwise:
         strata = [] if design.strata is None else [design.strata]
         outcomes, unit = distinct_rows(np.column_stack([outcomes, *strata]))

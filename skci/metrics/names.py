@@ -29,26 +29,26 @@ _BY_NAME = {
         *(metric._replace(each) for metric in _METRICS for each in metric._variants),
     )
 }
+# Metrics of the first k documents, by name without "@k".
 _OF_FIRST = {
     metric.name.partition("@")[0]: metric
     for metric in _METRICS
     if isinstance(metric, rankings.RankingToK)
 }
-"""Metrics of the first k documents, by name without "@k"."""
+# Metrics at a threshold or a time, by name without the number.
 _AT_A_NUMBER = {cls._title: cls for cls in METRIC_CLASSES if hasattr(cls, "_title")}
-"""Metrics at a threshold or a time, by name without the number."""
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _F_BETA = re.compile(f"f{_NUMBER}")
 _AT = re.compile(f"(.+?)(?:@|=|_at_|_cut_|_){_NUMBER}")
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
+# Names of the metrics that a single function of scikit-learn returns.
 _SEVERAL = {
-    "class_likelihood_ratios": (
-        *("positive_likelihood_ratio", "negative_likelihood_ratio"),
-    ),
+    "class_likelihood_ratios": [
+        *("positive_likelihood_ratio", "negative_likelihood_ratio")
+    ],
     "precision_recall_fscore_support": ("precision", "recall", "f1"),
 }
-"""Names of the metrics that a single function of scikit-learn returns."""
 
 _REASONS = {
     "compares partitions of the rows, regardless of the names of their parts; use a "
@@ -56,18 +56,10 @@ _REASONS = {
         adjusted_mutual_info_score adjusted_rand_score completeness_score
         homogeneity_score mutual_info_score normalized_mutual_info_score rand_score
         v_measure_score homogeneity_completeness_v_measure pair_confusion_matrix
-        consensus_score cluster""",
-    "compares partitions of the rows, regardless of the names of their parts; use a "
-    "metric of predicted labels, such as 'accuracy' or, for two labels, 'cosine'": """
-        fowlkes_mallows_score""",
+        consensus_score fowlkes_mallows_score""",
     "uses features, not a truth and its prediction; use a metric of predictions, such "
     "as 'accuracy' or 'mean_squared_error'": """
-        calinski_harabasz_score davies_bouldin_score silhouette_samples
-        silhouette_score distancemetric euclidean_distances nan_euclidean_distances
-        pairwise_distances pairwise_distances_argmin pairwise_distances_argmin_min
-        pairwise_distances_chunked pairwise_kernels""",
-    "makes or finds scorers; pass the scorer, or the name of the metric": """
-        check_scoring get_scorer get_scorer_names make_scorer""",
+        calinski_harabasz_score davies_bouldin_score silhouette_score""",
     "is not one number; use skci.roc_report": "roc_curve roccurvedisplay",
     "is read off a curve; use skci.det_report, which has both error rates at all "
     "thresholds with a joint band": "det_curve detcurvedisplay eer equal_error_rate",
@@ -78,8 +70,6 @@ _REASONS = {
     "is not one number; use skci.classification_report_ci": "classification_report",
     "is not one number; use skci.confusion_matrix_report": """
         confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
-    "is a plot of individual rows; use 'mean_squared_error' or 'r2' for all": """
-        predictionerrordisplay""",
     "is the area under any points, without rows; use 'roc_auc' or "
     "'average_precision'": "auc",
     "is an extreme of the errors, which has no interval from a standard error; use "
@@ -125,24 +115,15 @@ _REASONS = {
     "needs the training series; use MeanAbsoluteScaledErrorCI(y_train)": """
         mase mean_absolute_scaled_error""",
 }
+# Reason why a name, in lower case, has no metric.
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
+    | {name: f"is several metrics, {[*names]}" for name, names in _SEVERAL.items()}
     | {
-        name: f"is several metrics, {[*metric_names]}"
-        for name, metric_names in _SEVERAL.items()
-    }
-    | {
-        name: "needs {}, as in '{name}{sign}{}'".format(
-            *cls._number, name=name, sign=cls._sign
-        )
+        name: f"needs {cls._number[0]}, as in '{name}{cls._sign}{cls._number[1]}'"
         for name, cls in _AT_A_NUMBER.items()
         if name not in _BY_NAME
     }
-)
-"""Reason why a name, in lower case, has no metric."""
-_MAP = (
-    "use 'map' for the mean over queries, or AveragePrecisionCI(interpolation='101') "
-    "for detections"
 )
 
 
@@ -226,9 +207,7 @@ def resolve_metric(metric: Any) -> MetricCI:
         return function._replace(options)
     name = _name_in_scikit_learn(function)
     if not name:
-        remedy = (
-            'make_metric_ci makes a metric of any function, with of="rows" in general'
-        )
+        remedy = 'make_metric_ci makes a metric of any function, with of="rows"'
         if isinstance(metric, type) and issubclass(metric, MetricCI):
             remedy = f"make an object of the class, {metric.__name__}()"
         elif hasattr(metric, "predict"):
@@ -285,19 +264,21 @@ def _name_in_scikit_learn(function: Any) -> str:
 def _of_name(name: str) -> MetricCI:
     """Return the metric for a name in any spelling, such as "ROC AUC" or "roc_auc"."""
     if name == "mAP":
-        raise ValueError(f"{name!r} is ambiguous; {_MAP}")
+        raise ValueError(
+            "'mAP' is ambiguous; use 'map' for the mean over queries, or "
+            "AveragePrecisionCI(interpolation='101') for detections"
+        )
     usual = _usual(name)
     positive = usual.removeprefix(NEGATED)
     metric = _named(positive)
-    if metric is None and (suffixed := _AVERAGE.fullmatch(positive)):
-        metric = _named(suffixed.group(1))
-        if metric is not None and "average" not in metric.get_params():
+    suffixed = _AVERAGE.fullmatch(positive)
+    if metric is None and suffixed and (metric := _named(suffixed[1])):
+        if "average" not in metric.get_params():
             raise ValueError(
                 f"{name!r} must name a metric with an average over classes, which "
                 f"{metric.name!r} does not have"
             )
-        if metric is not None:
-            metric = metric._replace({"average": suffixed.group(2)})
+        metric = metric._replace({"average": suffixed[2]})
     if metric is None:
         raise ValueError(_unknown(name, positive))
     return metric._replace({"negate": True}) if usual != positive else metric
@@ -322,12 +303,6 @@ def _named(name: str) -> MetricCI | None:
                 return _OF_FIRST[candidate]._replace({"k": int(number)})
             if candidate in _AT_A_NUMBER:
                 return _AT_A_NUMBER[candidate](float(number))
-        first = _AT.fullmatch(base)
-        if first and first[1] in _AT_A_NUMBER and float(first[2]) > 1 > float(number):
-            hint = f"{first[1]}@{number}@{first[2]}"
-            raise ValueError(
-                f"{name!r} must have the threshold before the time, as {hint!r}"
-            )
         metric = _named(base)
         if isinstance(metric, EventMetricCI) and metric.time is None:
             return metric._replace({"time": float(number)})
@@ -385,9 +360,7 @@ def _near(name: str) -> str | None:
     if name.endswith("@k") and _named(at_ten := f"{name.removesuffix('k')}10"):
         return at_ten
     # Short names that differ by one letter can be opposites, such as tpr and fpr.
-    known_names = [
-        known_name for known_name in (*_BY_NAME, *ALIASES) if len(known_name) > 4
-    ]
+    known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
     name = name.removesuffix("_score").removesuffix("_loss")
     average, _, base = name.partition("_")
     turned = f"{base}_{average}"  # for example, f1_macro instead of macro_f1

@@ -216,8 +216,8 @@ def _of_strata(
 
 _P_VALUE = 1e-6  # p-value below which a difference of shares is significant
 _MIN_EXPECTED = 5  # expected rows with (or without) a label in a tested group
+# Interval methods tried by "auto" if label probabilities depend on outcomes.
 _AUTOMATIC_IF_CHOSEN = AUTOMATIC[1:]
-"""Interval methods tried by "auto" if label probabilities depend on outcomes."""
 
 
 def estimate_partly_labelled(
@@ -272,7 +272,8 @@ def estimate(
     """Estimate metrics from a sample in which only some rows are labelled.
 
     If `read` is passed, labelled rows are weighted by the inverse of their labelling
-    probability, as described at `_weighted`. `expected` is passed to `corrected`.
+    probability. `expected` contains the expected squares of these weights; see
+    `corrected`.
     """
     sizes = sizes_of(sample) if read is None else read.sizes
     check_enough(*sizes)
@@ -300,7 +301,7 @@ def estimate(
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
-    """Check that the labelled share is equal in all strata and for all predictions."""
+    """Check that the share of labelled rows depends on no stratum or prediction."""
     if not sample.design.rows_are_units:
         return
     strata = sample.design.strata

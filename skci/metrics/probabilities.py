@@ -14,7 +14,7 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
 from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
-from skci.measures.traits import EDGE, LOSS, SKILL, MeasureProperties
+from skci.measures.traits import BOUNDED_MEAN, EDGE, LOSS, SKILL, MeasureProperties
 from skci.metrics.binding import ParameterBuilder
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
@@ -37,8 +37,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     _score_methods = ("predict_proba",)
     _symmetric = True
     _serves_bins = True
+    # Name of the loss. Metrics with equal names share the moments of the loss.
     _loss_name: ClassVar[str]
-    """Name of the loss. Metrics with equal names share the moments of the loss."""
 
     _serves_moments = True
 
@@ -129,8 +129,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         """Return the properties of the metric for several targets or many labels."""
         return self._measure
 
+    # Function that computes the metric from feature means.
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function that computes the metric from feature means."""
 
     def _features(
         self, truth: Array, probabilities: Array, weights: Array, eps: float
@@ -138,13 +138,9 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         """Return columns, such as losses, that are averaged to compute the metric."""
         return [self._losses(truth, probabilities, eps)]
 
-    def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
-        """Return the loss of each row.
-
-        `truth` and `probabilities` have shape (n,), for the positive label of two
-        labels, or (n, labels). `eps` is the rounding error of the probabilities.
-        """
-        raise NotImplementedError
+    # Return the loss of each row, from its truth, its probabilities and their rounding
+    # error. Arrays have shape (n,), for the positive one of two labels, or (n, labels).
+    _losses: ClassVar[Callable[..., Array]]
 
 
 class _D2CI(_ProbabilityMetricCI, **SKILL):
@@ -183,17 +179,7 @@ class _BrierCI(_ProbabilityMetricCI):
         return squares.sum(axis=1) * _brier_scale(squares.shape[1])
 
 
-# The score interval of a bounded mean allows for an unseen row with an extreme loss.
-# This allowance matters for the mean of few losses. Differences between models use
-# "hall", because differences of losses are usually small compared with the allowance.
-class BrierScoreCI(
-    _BrierCI,
-    measure="brier_score",
-    bounds=(0.0, 1.0),
-    smooth=True,
-    automatic=("score", "hall"),
-    automatic_of_contrasts=("hall",),
-):
+class BrierScoreCI(_BrierCI, measure="brier_score", bounds=(0.0, 1.0), **BOUNDED_MEAN):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
     .. math:: E(p - y)^2, \quad \text{for many labels} \quad \sum_c E(p_c - 1\{Y =

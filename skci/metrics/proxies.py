@@ -329,11 +329,9 @@ def estimate_judged_grades(
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **options)
     sizes = (~np.isnan(human_grades)).sum(axis=1)
     size_range = " to ".join(map(str, dict.fromkeys([sizes.min(), sizes.max()])))
-    target = (
-        f"{human_grades.shape[1]} items, {size_range} of them graded by people, with a "
-        "proxy"
-    )
-    return replace(corrected(joint, blocks), target=IncompleteSample(target))
+    graded_items = f"{size_range} of them graded by people, with a proxy"
+    target = IncompleteSample(f"{human_grades.shape[1]} items, {graded_items}")
+    return replace(corrected(joint, blocks), target=target)
 
 
 def _check_judge(people: GradedSamples, judge: GradedSamples) -> None:

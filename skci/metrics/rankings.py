@@ -13,8 +13,9 @@ efficiently in the presence of tied scores. ECIR, 414-421.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +30,11 @@ from skci.metrics.binding import ParameterBuilder
 
 NOT_JUDGED = -1
 """Relevance of a document that was not judged, as in trec_eval."""
+_UNBOUNDED: dict[str, Any] = {
+    "bounds": (0, np.inf),
+    "smooth": False,
+    "automatic": ("hall",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,35 +254,28 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
                 f"y_true must hold relevances of 0 or more for {binding.metric!r}, or "
                 f"{NOT_JUDGED} for documents that were not judged, got {negative[0]:g}"
             )
-        if relevance.shape[1] == 1:
-            if sample.queries is None:
-                raise ValueError(
-                    f"{binding.metric!r} requires query, the query of each row, or "
-                    "y_true of shape (n_queries, n_documents), got None and shape "
-                    f"{relevance.shape[:1]}"
-                )
-            codes = sample.queries.codes[within]
-            _, first, query = np.unique(codes, return_index=True, return_inverse=True)
-        elif sample.queries is not None:
+        is_matrix = relevance.shape[1] > 1
+        if is_matrix is (sample.queries is not None):
             raise ValueError(
-                "query must not be given if y_true has a row for each query, got "
-                f"y_true of shape {relevance.shape}"
+                f"{binding.metric!r} requires either query, the query of each row, or "
+                f"y_true of shape (n_queries, n_documents), got "
+                f"{'both' if is_matrix else 'neither'}"
             )
-        else:
+        if sample.queries is None:
             first = np.arange(n)
             query = np.repeat(first, relevance.shape[1])
+        else:
+            codes = sample.queries.codes[within]
+            _, first, query = np.unique(codes, return_index=True, return_inverse=True)
         values = np.full(n, np.nan)
         of_query = self._values(query.ravel(), relevance.ravel(), scores.ravel())
         values[first] = np.where(np.isnan(of_query), self.zero_division, of_query)
         return [binding.of_mean(self._measure, values)]
 
-    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
-        """Return the metric of each query, or NaN without a relevant document."""
-        raise NotImplementedError
-
-    def _of_hits(self, hits: Rankings) -> Array:
-        """Return the metric of each query, computed from its ranked documents."""
-        raise NotImplementedError
+    # Return the metric of each query, or NaN without a relevant document.
+    _values: ClassVar[Callable[..., Array]]
+    # Return the metric of each query, computed from its ranked documents.
+    _of_hits: ClassVar[Callable[[Any, Rankings], Array]]
 
 
 class _OrderCI(RankingMetricCI):
@@ -372,9 +371,7 @@ class NDCGCI(_GainCI, measure="ndcg"):
         return observed / np.where(best > 0, best, np.nan)
 
 
-class DCGCI(
-    _GainCI, measure="dcg", bounds=(0, np.inf), smooth=False, automatic=("hall",)
-):
+class DCGCI(_GainCI, measure="dcg", **_UNBOUNDED):
     r"""Discounted cumulative gain (DCG), averaged over queries.
 
     .. math:: \sum_{i \le k} g_i / \log_b (i + 1)
@@ -720,12 +717,7 @@ class LabelRankingLossCI(
 
 
 class CoverageErrorCI(
-    _LabelRankingCI,
-    measure="coverage_error",
-    bounds=(0, np.inf),
-    greater_is_better=False,
-    smooth=False,
-    automatic=("hall",),
+    _LabelRankingCI, measure="coverage_error", greater_is_better=False, **_UNBOUNDED
 ):
     r"""Coverage error: mean depth of the ranking down to the last true label of a row.
 

@@ -30,13 +30,7 @@ from skci._validation import (
 )
 from skci.data.moments import Means, MomentSample, Monomial, Variable
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import (
-    Evaluation,
-    Functional,
-    divisor,
-    identity,
-    skill,
-)
+from skci.measures.functional import Evaluation, Functional, divisor, identity, skill
 from skci.measures.traits import LOSS, SKILL, SQUARE, Link, MeasureProperties
 from skci.metrics.base import MetricCI, option
 from skci.metrics.binding import ParameterBuilder
@@ -232,10 +226,12 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     multioutput: Any = "uniform_average"
 
     reads = "numbers"
+    # Names of variables, or of products of variables, that are averaged.
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
-    """Names of variables, or of products of variables, that are averaged."""
+    # Function that computes the metric from these means.
+    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
+    # Function that returns the loss of each row from truth, prediction and options.
     _loss = cast("Callable[..., Array]", None)
-    """Function that returns the loss of each row from truth, prediction and options."""
     _loss_options: ClassVar[tuple[str, ...]] = ()
     _serves_moments = True
     _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
@@ -269,23 +265,20 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         if self._is("variance_weighted"):
             sizes = self._squares(binding)
         else:
-            shape = len(binding.frequencies), len(functionals)
-            sizes = np.broadcast_to(self._shares(len(functionals)), shape)
+            sizes = self._fixed_weights(len(binding.frequencies), len(functionals))
         trait = traits[0] if len(traits) == 1 else self._measure
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
-    def _shares(self, n_targets: int) -> Array:
-        """Return the fixed weights of the targets, after a check of their number."""
-        weights = (
-            np.ones(n_targets) if self._is("uniform_average") else self.multioutput
-        )
-        shares = np.asarray(weights, dtype=float)
-        if shares.shape != (n_targets,):
+    def _fixed_weights(self, n_units: int, n_targets: int) -> Array:
+        """Return the weights of the targets, repeated for each unit."""
+        is_mean = self._is("uniform_average")
+        weights = np.asarray([1] * n_targets if is_mean else self.multioutput, float)
+        if weights.shape != (n_targets,):
             raise ValueError(
                 f"multioutput must have a weight for each of the {n_targets} targets, "
-                f"got shape {shares.shape}"
+                f"got shape {weights.shape}"
             )
-        return shares
+        return np.broadcast_to(weights, (n_units, n_targets))
 
     def _trait_of(self, functional: Functional) -> MeasureProperties:
         return self._measure
@@ -317,13 +310,13 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         weights: Array,
     ) -> list[Functional]:
         """Return the functional of each target, computed from values in each row."""
-        monomials, sizes = self.monomials(binding), {}
+        monomials = self.monomials(binding)
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
-        for v, values in variables.items():
-            if v.name == "error":  # the truth determines the rounding error
-                columns = values, variables[Variable("truth", target=v.target)]
-                sizes[v] = sum(np.abs(column).max() for column in columns)
+        sizes = {v: np.abs(values).max() for v, values in variables.items()}
+        for v in variables:
+            if v.name == "error":  # the truth adds to the rounding error
+                sizes[v] += sizes[Variable("truth", target=v.target)]
         means = Means.of_rows(monomials, variables, weights, sizes)
         return self._of_means(means, binding)
 
@@ -333,9 +326,6 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             means.function(self._function_at(means, k), monomials, _CENTRED)
             for k, monomials in enumerate(self._monomials(binding))
         ]
-
-    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function that computes the metric from means of variables."""
 
     def _function_at(self, means: Means, target: int) -> Callable[..., Any]:
         """Return the function that computes the metric of a target from means."""
@@ -412,13 +402,14 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         The mean of each column is the variance of a target.
         """
         sample, n_targets = binding.sample, len(binding.sample.vocabulary.targets)
-        truths = [Variable("truth", target=k) for k in range(n_targets)]
-        squares = [(truth, truth) for truth in truths]
+        squares = [(Variable("truth", target=k),) * 2 for k in range(n_targets)]
         if isinstance(sample, MomentSample):
             means = sample.means
         else:
             y = sample.truth[binding.within]
-            variables = dict(zip(truths, y.T / binade(y), strict=True))
+            variables = {
+                v: x / binade(y) for (v, _), x in zip(squares, y.T, strict=True)
+            }
             weights = sample.rows.counts[binding.within]
             means = Means.of_rows(squares, variables, weights)
         columns = np.stack([means.column(square) for square in squares], axis=1)
@@ -523,24 +514,19 @@ class MeanAbsoluteScaledErrorCI(
     def _scale(self) -> Array:
         """Mean absolute error of the naive forecast in each column of `y_train`."""
         series, m = as_numbers(self.y_train, "y_train"), self.seasonality
-        if series.ndim not in (1, 2) or len(series) <= m:
-            raise ValueError(
-                f"y_train must be a series, or columns of series, with more than {m} "
-                f"values (seasonality), got shape {series.shape}"
-            )
-        scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
+        scale = np.zeros(1)
+        if series.ndim in (1, 2) and len(series) > m:
+            scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
         if not scale.all():
             raise ValueError(
-                f"y_train must change within {m} steps (seasonality), got a naive "
-                "forecast without errors"
+                f"y_train must be columns of more than {m} values (seasonality) that "
+                f"change within {m} steps, got shape {series.shape}"
             )
         return scale
 
 
 class MedianAbsoluteErrorCI(
-    MeanAbsoluteErrorCI,
-    measure="median_absolute_error",
-    has_curvature=False,
+    MeanAbsoluteErrorCI, measure="median_absolute_error", has_curvature=False
 ):
     r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
 
@@ -608,11 +594,11 @@ class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"
     _loss = staticmethod(squared_log_error)
 
     def _check_range(self, y: Array, values: Array) -> None:
-        for name, numbers in (("y_true", y), ("y_pred", values)):
-            if numbers.min() <= -1:
+        for name, lowest in (("y_true", y.min()), ("y_pred", values.min())):
+            if lowest <= -1:
                 raise ValueError(
                     f"{name} must hold numbers above -1 for {self.name!r}, got "
-                    f"{numbers.min():g}"
+                    f"{lowest:g}"
                 )
 
 
@@ -748,11 +734,8 @@ class PearsonCorrelationCI(
     """
 
     _terms = (
-        ("truth",),
-        ("prediction",),
-        ("truth", "truth"),
-        ("prediction", "prediction"),
-        ("truth", "prediction"),
+        *(("truth",), ("prediction",), ("truth", "truth")),
+        *(("prediction", "prediction"), ("truth", "prediction")),
     )
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
@@ -799,9 +782,8 @@ class _D2CI(RegressionMetricCI, **SKILL):
         constant = np.full(len(y), self._constant(y, weights))
         return self._losses(y, y if equal else constant)
 
-    def _constant(self, y: Array, weights: Array) -> float:
-        """Return the constant prediction with the smallest loss."""
-        raise NotImplementedError
+    # Return the constant prediction with the smallest loss.
+    _constant: ClassVar[Callable[..., float]]
 
 
 class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
@@ -866,16 +848,13 @@ class _DevianceCI(RegressionMetricCI):
     _loss_options = ("power",)
 
     def _check_range(self, y: Array, values: Array) -> None:
-        power = self.power
-        got = f"for {self.name!r} at power {power:g}, got"
-        if power != 0 and values.min() <= 0:
-            raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
-        positive = power >= 2
-        if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
-            requirement = "above 0" if positive else "of 0 or more"
-            raise ValueError(
-                f"y_true must hold numbers {requirement} {got} {y.min():g}"
-            )
+        power, lowest, predicted = self.power, y.min(), values.min()
+        where = f"for {self.name!r} at power {power:g}, got"
+        if power != 0 and predicted <= 0:
+            raise ValueError(f"y_pred must hold numbers above 0 {where} {predicted:g}")
+        if (power >= 2 and lowest <= 0) or (power >= 1 and lowest < 0):
+            allowed = "numbers above 0" if power >= 2 else "numbers of 0 or more"
+            raise ValueError(f"y_true must hold {allowed} {where} {lowest:g}")
 
 
 def _check_power(value: Any, name: str) -> float:

@@ -9,9 +9,9 @@ approach. Biometrics 44, 837-845.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from typing import Any, ClassVar
 
@@ -53,16 +53,8 @@ class ShareOfPairs(Functional):
     """Proportion of correctly ordered pairs with one row from each of two classes."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-
-    @property
-    @abstractmethod
-    def rarer_class(self) -> int:
-        """Number of rows in the smaller class, which limits the precision."""
-
-    @property
-    @abstractmethod
-    def _classes(self) -> tuple[Array, ...]:
-        """Masks of the rows that can be the first or the second row of a pair."""
+    rarer_class: Any  # Number of rows in the smaller class, which limits the precision.
+    _classes: Any  # Masks of the rows that can be the first or second row of a pair.
 
     @property
     def _gradient(self) -> Array:
@@ -386,7 +378,7 @@ class ScoreMetricCI(MetricCI):
         return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the scores of an estimator, and options with their labels."""
+        """Return the scores of an estimator, and options that name their labels."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -414,10 +406,9 @@ class ScoreMetricCI(MetricCI):
         """Return the scores of a model, and check them."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
-            for values in scores.extremes:
-                clipped = check_probabilities(
-                    values, binding.model, repr(binding.metric), eps=scores.eps
-                )
+            name = repr(binding.metric)
+            for x in scores.extremes:
+                clipped = check_probabilities(x, binding.model, name, eps=scores.eps)
             if scores.edges is None and clipped is not scores.values:
                 scores = replace(scores, values=clipped)
         if self.labels is not None:
@@ -430,17 +421,10 @@ class ScoreMetricCI(MetricCI):
             return 1
         return check_pos_label(pos_label, labels)
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
-        """Return the parameter to estimate for one positive label."""
-        raise NotImplementedError
-
-    def _bind_classes(
-        self, binding: ParameterBuilder, scores: Scores
-    ) -> list[TableParameter]:
-        """Return the parameters to estimate for several labels or targets."""
-        raise NotImplementedError
+    # Return the parameter to estimate for the code of the positive label.
+    _bind_one: ClassVar[Callable[..., TableParameter]]
+    # Return the parameters to estimate for several labels or targets.
+    _bind_classes: ClassVar[Callable[..., list[TableParameter]]]
 
 
 def with_binning_error(
@@ -479,11 +463,12 @@ class OrderMetricCI(
     _area: ClassVar[Any]
     _shows_skewness = False
 
-    def _of_cells(
-        self, binding: ParameterBuilder, area: Component, metric: str = ""
+    def _bind_one(
+        self, binding: ParameterBuilder, scores: Scores, code: int
     ) -> TableParameter:
+        area = self._area_of(binding.truth == code, scores, binding.frequencies)
         table = area.functional, area.cells, area.size
-        return binding.of_cells(self._measure, *table, metric, smooth=False)
+        return binding.of_cells(self._measure, *table, smooth=False)
 
     def _area_of(
         self,
@@ -545,11 +530,10 @@ class _AreaCI(OrderMetricCI):
     def _bind_one(
         self, binding: ParameterBuilder, scores: Scores, code: int
     ) -> TableParameter:
-        area = self._area_of(binding.truth == code, scores, binding.frequencies)
-        parameter = self._of_cells(binding, area)
+        parameter = super()._bind_one(binding, scores, code)
         if scores.edges is None or not scores.mixed.any():
             return parameter
-        functional: Any = area.functional
+        functional: Any = parameter.functional
         bounds = functional.range_of_orders(parameter.counts, scores.mixed)
         return with_binning_error(parameter, bounds)
 
@@ -570,8 +554,11 @@ class _AreaCI(OrderMetricCI):
         areas = self._areas(binding, scores.columns)
         if self.average is None:
             names = map(binding.name_of, binding.sample.vocabulary.classes)
-            named_areas = zip(areas, names, strict=True)
-            return [self._of_cells(binding, *named_area) for named_area in named_areas]
+            of_cells = partial(binding.of_cells, self._measure, smooth=False)
+            return [
+                of_cells(area.functional, area.cells, area.size, name)
+                for area, name in zip(areas, names, strict=True)
+            ]
         weighted = self.average == "weighted"
         sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
@@ -585,10 +572,8 @@ class _AreaCI(OrderMetricCI):
         kind = "target" if vocabulary.multilabel else "class"
         causes = {}
         for sign, is_lacking in lacking.items():
-            names = [
-                repr(str(vocabulary.classes[k])) for k in np.flatnonzero(is_lacking)
-            ]
-            if names:
+            codes = np.flatnonzero(is_lacking)
+            if names := [repr(str(vocabulary.classes[k])) for k in codes]:
                 named = join_names(first_names(names, _MAX_NAMES))
                 causes[sign] = f"no {sign} row of the {kind} {named}"
         if [*causes] == ["positive"] and self.average == "macro":

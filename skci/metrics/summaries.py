@@ -1,6 +1,7 @@
 """Summaries of batches of rows: the rows themselves, binned scores or moments."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,8 @@ class Summary:
     def _must_serve(self, attribute: str, needs: str) -> None:
         """Check that each metric can be computed from the summary."""
         metrics = self._metric_set.metrics.items()
-        unsupported = [
-            name for name, metric in metrics if not getattr(metric, attribute)
-        ]
-        if unsupported:
-            raise ValueError(f"{needs}, got {join_names(unsupported)}")
+        if unserved := [name for name, x in metrics if not getattr(x, attribute)]:
+            raise ValueError(f"{needs}, got {join_names(unserved)}")
 
     def __call__(self, sample: Sample) -> Sample:
         """Summarise a sample."""
@@ -61,31 +59,17 @@ class Summary:
     def _moments(self, sample: Sample) -> MomentSample:
         """Return the moments, such as mean squared errors, that the metrics require."""
         metric_set, metrics = self._metric_set, self._metric_set.metrics.items()
-        if sample.proxies is not None:
-            raise ValueError(
-                "proxy must not be passed with moments=True; pass moments=False to "
-                "keep the rows, or the distinct outcomes for metrics of labels"
-            )
-        bindings = [
-            (
-                metric,
-                ParameterBuilder(
-                    sample, model, name, AUTO, metric._positive(metric_set.pos_label)
-                ),
-            )
-            for model in sample.models
-            for name, metric in metrics
-        ]
-        monomials = [
-            m for metric, binding in bindings for m in metric.monomials(binding)
-        ]
+        excluded = {"proxy": sample.proxies, "by": sample.subgroups}
+        remedy = "; moments=False keeps the rows, or the counts of distinct labels"
+        check_mutually_exclusive("moments=True", excluded, remedy)
+        bindings, monomials = [], []
+        for model, (name, metric) in product(sample.models, metrics):
+            positive = metric._positive(metric_set.pos_label)
+            binding = ParameterBuilder(sample, model, name, AUTO, positive)
+            bindings.append((metric, binding))
+            monomials += metric.monomials(binding)
         if isinstance(sample, MomentSample):
             return replace(sample, means=sample.means.among(monomials))
-        if sample.subgroups is not None:
-            raise ValueError(
-                "by must not be passed with moments=True, which keeps the moments of "
-                "all rows; use one accumulator for each subgroup"
-            )
         if "scores" in sample.kinds:
             metric_set.scored_labels(sample.vocabulary)
         variables: dict[Variable, Array] = {}
@@ -99,10 +83,8 @@ def _check_bins(score_bins: Any) -> Array:
     is_count = isinstance(score_bins, int | np.integer) and score_bins is not True
     if is_count and 1 <= score_bins <= _MAX_BINS:
         return np.linspace(0, 1, int(score_bins) + 1)
-    edges = np.asarray(score_bins, dtype=float) if np.ndim(score_bins) == 1 else None
-    if edges is None or not (
-        len(edges) and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
-    ):
+    edges = np.array(score_bins if np.ndim(score_bins) == 1 else [], dtype=float)
+    if not len(edges) or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
         raise ValueError(
             f"score_bins must be a number of bins from 1 to {_MAX_BINS:,}, or "
             f"ascending edges, got {score_bins!r}"

@@ -25,8 +25,9 @@ survival data. Statistics in Medicine 30, 1105-1117.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -257,31 +258,25 @@ class CumulativeDynamicAuc(ShareOfPairs):
     risk: Array
     time: float
 
-    @property
-    def _cases(self) -> Array:
-        return self.follow_up.event & (self.follow_up.time <= self.time)
-
-    @property
-    def _controls(self) -> Array:
-        return self.follow_up.time > self.time
-
-    @property
-    def _classes(self) -> tuple[Array, ...]:
-        return self._cases, self._controls
-
     @cached_property
+    def _classes(self) -> tuple[Array, Array]:
+        """Masks of cases and controls."""
+        is_later = self.follow_up.time > self.time
+        return self.follow_up.event & ~is_later, is_later
+
+    @property
     def rarer_class(self) -> int:
-        return int(min(self._cases.sum(), self._controls.sum()))
+        return min(int(mask.sum()) for mask in self._classes)
 
     def __call__(self, p: Array) -> Evaluation:
-        censoring = self.follow_up.censoring(p)
-        weights = self._cases * censoring.weights()
+        censoring, (cases, controls) = self.follow_up.censoring(p), self._classes
+        weights = cases * censoring.weights()
         _, rank = np.unique(self.risk, return_inverse=True)
-        masses = (np.bincount(rank, p * group) for group in (self._controls, weights))
+        masses = (np.bincount(rank, p * group) for group in (controls, weights))
         value, control_slope, case_slope = roc_area(*masses)
         of_cases, n = weights * case_slope[rank], len(self.follow_up.times) + 1
         slopes = np.bincount(self.follow_up.position, -p * of_cases, n)
-        influence = of_cases + self._controls * control_slope[rank]
+        influence = of_cases + controls * control_slope[rank]
         influence += censoring.influence(slopes)
         return Evaluation(np.asarray(value), influence, self._gradient)
 
@@ -363,17 +358,15 @@ class _SurvivalMetricCI(MetricCI):
         if self.reads == "scores":
             predictions = sample.scores[binding.model].values[within]
         else:
-            requirement = (
-                f"y_pred must hold probabilities of survival for {binding.metric!r}"
-            )
+            needs = f"y_pred must hold probabilities of survival for {binding.metric!r}"
             hint = "; other metrics read risks, passed as y_score"
             numbers = sample.numbers[binding.model][within]
-            predictions = clip_to_unit(numbers, requirement, hint)
+            predictions = clip_to_unit(numbers, needs, hint)
         functional = self._functional(FollowUp(event == 1, time), predictions)
         return [binding.of_units(self._measure, functional)]
 
-    def _functional(self, follow_up: FollowUp, predictions: Array) -> Functional:
-        raise NotImplementedError
+    # Return the functional of the follow-up and the predictions of the rows.
+    _functional: ClassVar[Callable[[Any, FollowUp, Array], Functional]]
 
 
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
@@ -534,10 +527,8 @@ class _ProbabilityMetricCI(
         columns = predictions[:, used], times[used], factors[used]
         return SurvivalBrier(follow_up, *columns)
 
-    @property
-    def _times_and_factors(self) -> tuple[Array, Array]:
-        """Times at which survival is predicted, and their weights with sum 1."""
-        raise NotImplementedError
+    # Times at which survival is predicted, and their weights with sum 1.
+    _times_and_factors: ClassVar[Any]
 
 
 class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):

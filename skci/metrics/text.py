@@ -53,12 +53,11 @@ class _TextMetricCI(FunctionOfItemsCI):
                     )
         return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)
 
+    # Whether an item may have several references, as a tuple.
     _takes_several: ClassVar[bool] = False
-    """Whether an item may have several references, as a tuple."""
 
-    def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
-        """Yield the counts of each text, such as the numbers of edits and of words."""
-        raise NotImplementedError
+    # Yield the counts of each text, such as the numbers of edits and of words.
+    _counts: ClassVar[Callable[[Any, list[Any], list[str]], Iterable[Any]]]
 
 
 # --------------------------------------------------------------------------------------
@@ -75,8 +74,8 @@ class _EditRateCI(
     """Metric of edit distances, which are counted by jiwer."""
 
     _function = staticmethod(truediv)
+    # Name of jiwer's function that aligns texts.
     _align: ClassVar[str]
-    """Name of jiwer's function that aligns texts."""
 
     def _counts(self, references: list[Any], answers: list[str]) -> Iterable[Any]:
         jiwer = optional_module("jiwer", repr(self.name), "text")
@@ -159,9 +158,8 @@ class _NGramsCI(_TextMetricCI, bounds=(0.0, 100.0)):
             several = reference if isinstance(reference, tuple) else [reference]
             yield count([answer], [[text] for text in several])[0]
 
-    def _counter(self, metrics: Any) -> Any:
-        """Return the sacrebleu object that counts n-grams."""
-        raise NotImplementedError
+    # Return the object of the module sacrebleu.metrics that counts n-grams.
+    _counter: ClassVar[Callable[[Any, Any], Any]]
 
 
 def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:

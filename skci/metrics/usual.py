@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
+from operator import or_
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,15 +17,6 @@ from skci.data.runs import Runs
 
 _MAX_CLASSES = 20  # number of different texts that may be labels of few rows
 _Report = TypeVar("_Report", bound=Callable[..., Any])
-
-
-class Scores(NamedTuple):
-    """Kind of scores that all models have: none, arbitrary scores or probabilities."""
-
-    any: bool = False
-    """Whether the models have scores."""
-    probabilities: bool = False
-    """Whether the scores are probabilities."""
 
 
 class UsualMetrics(NamedTuple):
@@ -48,14 +40,11 @@ def usual_where_not_given(report: _Report) -> _Report:
     ) -> Any:
         if metrics is not None:
             return report(y_true, y_pred, metrics=metrics, **options)
-        columns = {name: options.get(name) for name in ("y_score", "query")} | {
-            "y_true": y_true,
-            "y_pred": y_pred,
-        }
+        columns = {"y_true": y_true, "y_pred": y_pred}
+        columns |= {name: options.get(name) for name in ("y_score", "query")}
         data, pos_label = options.get("data"), options.get("pos_label")
         usual = usual_metrics_of_columns(columns, data, pos_label)
-        chosen_report = report(y_true, y_pred, metrics=usual.metrics, **options)
-        return usual.title(chosen_report)
+        return usual.title(report(y_true, y_pred, metrics=usual.metrics, **options))
 
     return with_usual_metrics  # type: ignore[return-value]
 
@@ -71,12 +60,10 @@ def usual_metrics_of_columns(
         )
     if data is not None:
         columns = Frame(data, columns).read({"numbers"}, RowOptions())
-    *columns_of_kind, scores = map(
-        columns.get, ("y_true", "y_pred", "query", "y_score")
-    )
-    shares = [_are_shares(array) for array in _arrays(scores)]
-    score_kinds = Scores(bool(shares), bool(shares) and all(shares))
-    return usual_metrics(*columns_of_kind, scores=score_kinds, pos_label=pos_label)
+    shares = [_are_shares(array) for array in _arrays(columns.get("y_score"))]
+    y_true, y_pred, query = map(columns.get, ("y_true", "y_pred", "query"))
+    kinds = bool(shares), bool(shares) and all(shares)
+    return _usual_metrics(y_true, y_pred, query, pos_label, *kinds)
 
 
 def usual_metrics_of(
@@ -86,22 +73,19 @@ def usual_metrics_of(
     models = [model for _, model in estimators]
     if any(map(is_regressor, models)) and query is None and _names_of_fields(y) is None:
         return _OF_NUMBERS
-    probabilities = all(hasattr(model, "predict_proba") for model in models)
-    ranked = all(
-        hasattr(model, "predict_proba") or hasattr(model, "decision_function")
-        for model in models
-    )
-    scores = Scores(ranked, probabilities)
-    return usual_metrics(y, y, query=query, scores=scores, pos_label=pos_label)
+    probable = [hasattr(model, "predict_proba") for model in models]
+    decide = [hasattr(model, "decision_function") for model in models]
+    has_scores = all(map(or_, probable, decide))
+    return _usual_metrics(y, y, query, pos_label, has_scores, all(probable))
 
 
-def usual_metrics(
+def _usual_metrics(
     y_true: Any,
-    y_pred: Any = None,
-    query: Any = None,
-    *,
-    scores: Scores,
-    pos_label: Any = None,
+    y_pred: Any,
+    query: Any,
+    pos_label: Any,
+    has_scores: bool,
+    has_probabilities: bool,
 ) -> UsualMetrics:
     """Choose default metrics for the true values, predictions and available scores."""
     if isinstance(y_true, Mapping):
@@ -129,10 +113,8 @@ def usual_metrics(
         return _OF_NUMBERS
     positive = pos_label is not None or 1 in labels
     average = "" if target == "binary" and positive else "_macro"
-    label_metrics = [
-        "accuracy",
-        *(f"{m}{average}" for m in ("precision", "recall", "f1")),
-    ]
+    averaged = (f"{name}{average}" for name in ("precision", "recall", "f1"))
+    label_metrics = ["accuracy", *averaged]
     ranking, probability = ["roc_auc", "average_precision"], ["log_loss", "brier_score"]
     kind = "labels"
     if target == "multilabel-indicator":
@@ -145,11 +127,11 @@ def usual_metrics(
             ranking, probability = [], ["log_loss"]
             kind += " without a pos_label"
     metrics = label_metrics * (y_pred is not None)
-    metrics += ranking * scores.any + probability * scores.probabilities
+    metrics += ranking * has_scores + probability * has_probabilities
     if not metrics:
-        needed = "pos_label" if scores.any else "y_pred or y_score"
+        needed = "pos_label" if has_scores else "y_pred or y_score"
         raise ValueError(f"{needed} must be given to choose metrics, or pass metrics=")
-    return UsualMetrics(metrics, kind + " with scores" * scores.any)
+    return UsualMetrics(metrics, kind + " with scores" * has_scores)
 
 
 _OF_NUMBERS = UsualMetrics(
@@ -180,8 +162,7 @@ def _distinct(values: Any) -> list[Any]:
 def _type_of(values: Any) -> str:
     """Return the type of labels or numbers, from scikit-learn's `type_of_target`."""
     is_matrix = np.ndim(values) > 1
-    target: str = type_of_target(values if is_matrix else _distinct(values), "y_true")
-    return target
+    return str(type_of_target(values if is_matrix else _distinct(values), "y_true"))
 
 
 def _arrays(values: Any) -> list[Any]:
