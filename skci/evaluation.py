@@ -28,7 +28,6 @@ from skci.data.labels import (
     check_confusion_matrix,
     check_labels,
     check_no_pos_label,
-    check_not_swapped,
 )
 from skci.data.reading import Reader, RequiredData
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
@@ -567,7 +566,6 @@ class JointEvaluator(BaseEstimator):
             check_separable(rows)
             read = partial(self._read, metric_set, estimators, rows)
             return read_blocks(read, columns, metric_set.several)
-        check_not_swapped(X, y, "evaluate(X, y)")
         columns = on_host({"y": y, **rows.columns})
         y = columns.pop("y")
         rows = rows.with_columns(columns)

@@ -36,10 +36,10 @@ from skci.data.items import (
     AggregatedGrades,
     GradedSamples,
     check_missing_grades,
-    parameter_name,
     sizes_of,
 )
 from skci.data.row_options import RowOptions
+from skci.data.rows import parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.data.suites import METRICS, Suite
@@ -455,7 +455,7 @@ def _read(
     if samples in _RUNS:
         columns = {}
         for name, values in named_columns(grades, "grades", "grades").items():
-            parameter = parameter_name(name)
+            parameter = parameter_name(name, "grades")
             columns[name] = as_array(values, parameter, "an array of numbers")
             shape = columns[name].shape
             if len(shape) != 2 or shape[1] < 2:

@@ -17,7 +17,6 @@ from skci._validation import (
     column_names,
     fixed_seed,
 )
-from skci.data.labels import check_not_swapped
 from skci.data.responses import respond_to_each
 from skci.data.row_options import RowOptions
 from skci.data.runs import DF_METHODS, run_name
@@ -128,7 +127,6 @@ def importance_report(
     metric_set = metric_set.without_tables()
     n_repeats = check_integer(n_repeats, "n_repeats", 2)
     named = check_estimators(estimators)
-    check_not_swapped(X, y, "importance_report(estimators, X, y)")
     chosen = _chosen_features(X, features)
     rng = np.random.default_rng(fixed_seed(random_state) or 0)
     rows = RowOptions(sample_weight=sample_weight, groups=groups)

@@ -275,7 +275,7 @@ def test_what_is_not_followed_up_is_undefined():
         ),
         (
             lambda: skci.NetBenefitCI(0.2)(Y, MODELS["A"]),
-            r"\(300, 2\); for events and times, use a metric with a time, as",
+            r"y_true must be a one-dimensional .*, got an array of shape \(300, 2\)",
         ),
         (
             lambda: joint_report(Y, y_score=MODELS, metrics="net_benefit@365@0.2"),

@@ -780,7 +780,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--proxy=judge", "--moments"], "moments"),
         (["report", "FILE", *OF_SOME], "--proxy judge"),
         (["report", "FILE", "--truth=y"], "--models or --scores must be given"),
-        (["report", "FILE", "--truth=w,y", "--scores=sure"], "is the time first?"),
+        (["report", "FILE", "--truth=w,y", "--scores=sure"], "the event first, got"),
         (["report", "FILE", "--truth=y,w", "--models=sure"], "--scores must be given"),
         (["report", "FILE", "--truth=kind", "--models=a"], "labels of one type"),
     ],

@@ -924,12 +924,7 @@ def test_classes_of_estimators_are_refused_with_what_to_write(given):
         cross_validate_report(given, X, Y, metrics="accuracy")
 
 
-def test_x_and_y_that_are_swapped_are_told():
-    for metric in ("accuracy", "r2"):
-        with pytest.raises(ValueError, match=r"are X and y swapped\?$"):
-            cross_validate_report(Unfitted(), Y, X, metrics=metric)
-    with pytest.raises(ValueError, match=r"swapped\? It is cross_val_folds"):
-        cross_val_folds(GaussianNB(), Y, X)
+def test_texts_of_several_topics():
     texts, topics = ["red blue", "blue", "red"] * 20, [[1, 1], [0, 1], [1, 0]] * 20
     model = make_pipeline(CountVectorizer(), KNeighborsClassifier(1))
     report = cross_validate_report({"1-NN": model}, texts, topics, metrics="accuracy")

@@ -33,7 +33,6 @@ from skci import (
     threshold_report,
 )
 from skci._arrays import factorise
-from skci.data.labels import check_not_swapped
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -598,20 +597,6 @@ def test_what_estimators_predict_is_taken_by_position():
 
 
 # Likely mistakes
-
-
-@pytest.mark.parametrize("metric", ["f1", "accuracy", "mean_squared_error", "roc_auc"])
-@pytest.mark.parametrize("wrap", [np.asarray, pd.DataFrame, np.ndarray.tolist])
-def test_x_and_y_swapped(metric, wrap):
-    with pytest.raises(ValueError, match=r"swapped\? It is evaluate\(X, y\)$"):
-        evaluate(Y, wrap(X), metric)
-    with pytest.raises(ValueError) as caught:  # wrong otherwise
-        evaluate(X, wrap(X), metric)
-    assert "swapped" not in str(caught.value)
-
-
-def test_rows_of_different_lengths_are_not_taken_for_y():
-    check_not_swapped([1, [2, 3], 4], [[0, 1]] * 3)
 
 
 @pytest.mark.parametrize(

@@ -419,12 +419,15 @@ def test_items_are_aligned_and_counted():
         WER(["a b", None], ["a b", "a"])
     with pytest.raises(TypeError, match="y_pred must be an array, got a mapping"):
         WER(REFERENCES, ANSWERS)
-    with pytest.raises(ValueError, match="design=Prevalence needs a positive label"):
+    with pytest.raises(
+        ValueError, match="needs two labels, one of them positive, got no labels"
+    ):
         from skci.designs import Prevalence
 
         WER(REFERENCES, ANSWERS["A"], design=Prevalence(0.1))
     with pytest.raises(
-        ValueError, match="abstain must not be set for metrics of items"
+        ValueError,
+        match="abstain must not be set for several targets, numbers or items",
     ):
         joint_report(REFERENCES, ANSWERS, metrics=WER, abstain="none")
 

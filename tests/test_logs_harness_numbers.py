@@ -461,27 +461,6 @@ def test_fewer_samples_than_stated(harness, tmp_path, capsys):
         assert "warning: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("ending", ["", ".gz"])
-def test_tasks_of_the_results_without_samples(ending, tmp_path):
-    """Of a folder; of a log that is named by itself nothing else is expected."""
-    path = samples(tmp_path, "math_a", acc=[1.0] * 10)
-    counts = {"math_a": 10, "math_b": 5000, "math_c": 120, "none": 0}
-    stated = {k: {"original": 9000, "effective": n} for k, n in counts.items()}
-    results(tmp_path, **{"n-samples": stated})
-    if ending:
-        beside = path.with_name(f"results_{STAMP}.json")
-        beside.with_name(f"{beside.name}.gz").write_bytes(
-            gzip.compress(beside.read_bytes())
-        )
-        beside.unlink()
-    message = r"the 5,120 samples of tasks math_b and math_c that it states, got 0;"
-    with pytest.raises(ValueError, match=message):
-        logs.read(tmp_path)
-    assert logs.read(path).models == [tmp_path.name]
-    with pytest.warns(IncompleteLogWarning, match=r"contains 0 of the 5,120 samples"):
-        assert logs.read(tmp_path, incomplete="warn").tasks == ["math_a"]
-
-
 @pytest.mark.parametrize("ending", [".json", ".eval"])
 @pytest.mark.parametrize("changes", [{"samples": None}, {"samples": []}])
 @pytest.mark.parametrize("incomplete", ["error", "warn"])

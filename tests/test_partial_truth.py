@@ -964,10 +964,16 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
             {"proxy": {"j": np.arange(2000) % 3}, "metrics": "f1"},
             r"and proxy\['j'\] must hold two lab",
         ),
-        ({"label_probability": np.zeros(2000)}, "label_probability must .* got 0"),
+        (
+            {"label_probability": np.zeros(2000)},
+            "label_probability must .* values from 0.0 to 0.0",
+        ),
         ({"label_probability": np.ones(2000)}, "label_probability must be below 1"),
         ({"label_probability": np.full(2000, 0.9)}, "must add up to about the number"),
-        ({"label_probability": np.full(2000, 1.5)}, "label_probability .* got 1.5"),
+        (
+            {"label_probability": np.full(2000, 1.5)},
+            "label_probability .* values from 1.5 to 1.5",
+        ),
         (
             {"label_probability": np.full(2000, 0.15), "counts": np.ones(2000)},
             "counts must not be given with label_probability",

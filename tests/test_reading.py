@@ -17,7 +17,6 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -370,34 +369,6 @@ def test_other_entries_of_targets_are_named(entry, shown):
     y.iloc[3, 1] = entry
     with pytest.raises(ValueError, match=f"^y_true must hold 0 or 1 .* got {shown},"):
         F1CI(average="macro")(y, GUESSES)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        MultiOutputClassifier(LogisticRegression()),
-        RandomForestClassifier(10, random_state=0),
-        KNeighborsClassifier(),
-    ],
-)
-def test_lists_of_probabilities_of_targets(model):
-    listed = model.fit(X, TARGETS).predict_proba(X)
-    assert isinstance(listed, list)
-    columns = np.stack([each[:, 1] for each in listed], axis=1)
-    right = roc_auc_score(TARGETS, columns)
-    for given in (listed, tuple(listed), np.array(listed)):
-        assert_allclose(float(RocAucCI()(TARGETS, given)), right)
-    for given in (listed, {"y_pred": listed}):
-        report = joint_report(TARGETS, y_score=given, metrics="roc_auc")
-        assert_allclose(report.estimates, right)
-    named = [pd.DataFrame(each[:, ::-1], columns=["1", "0"]) for each in listed]
-    assert_allclose(float(RocAucCI()(TARGETS, named)), right)
-
-
-def test_a_target_of_one_class_in_a_list_is_an_error():
-    listed = [np.c_[1 - P_YES, P_YES], np.ones((N, 1)), np.c_[1 - P_YES, P_YES]]
-    with pytest.raises(ValueError, match=r"got shape \(240, 1\) for 'dog'"):
-        RocAucCI()(TARGETS, listed)
 
 
 @pytest.mark.parametrize("average", ["micro", "macro", "binary"])

@@ -216,7 +216,12 @@ def test_the_header_and_the_level():
     [
         (np.ones(5), {}, ValueError, r"scores must have shape \(n_runs, n_tasks\)"),
         (np.ones((1, 5)), {}, ValueError, "at least two runs"),
-        ({"a": np.ones((2, 5)), "b": np.ones((2, 4))}, {}, ValueError, "5 tasks"),
+        (
+            {"a": np.ones((2, 5)), "b": np.ones((2, 4))},
+            {},
+            ValueError,
+            r"the tasks of the first model, got shape \(2, 4\)",
+        ),
         (SCORES, {"metrics": "median"}, KeyError, "metric must be one of"),
         (SCORES, {"target": np.inf}, ValueError, "target must be"),
         (SCORES, {"task": "game"}, ValueError, "data must be given for task"),

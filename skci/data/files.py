@@ -157,7 +157,10 @@ def _csv_batches(
 
 
 def csv_reader(file: Iterable[str], delimiter: str, growing: bool) -> Any:
-    """Return a reader of a CSV file, which skips an incomplete line if `growing`."""
+    """Return a reader of a CSV file.
+
+    If `growing` is true, a last line without an end of line is skipped.
+    """
     lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 

@@ -22,6 +22,7 @@ from skci._validation import (
     as_pairs,
     check_distinct,
     column_names,
+    first_names,
     join_names,
     missing_hint,
     named_values,
@@ -35,8 +36,6 @@ from skci.data.row_options import (
 )
 from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint
 
-_MAX_OUTCOMES = 10_000_000
-"""Maximum number of distinct outcomes that are fetched."""
 _ROWS_AT_ONCE = 1 << 20
 """Number of rows of a stream that are grouped at a time."""
 _MAX_SHOWN = 20  # columns in a message
@@ -126,30 +125,23 @@ class Frame:
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
         """Return a table of the needed columns, and whether equal rows are counted."""
         nw, frame, names = self._nw, self._frame, list(self._parameters)
-        counted, limited = "numbers" not in kinds, set(kinds) == {"labels"}
+        counted = "numbers" not in kinds
         if isinstance(frame, nw.LazyFrame):
             rows = frame.select(names)
-            if not counted:
-                return _collect(rows), False
-            grouped = _grouped(nw, rows, names)
-            table = _collect(grouped.head(_MAX_OUTCOMES + 1) if limited else grouped)
-            if limited:
-                self._check_size(table)
-        elif isinstance(frame, nw.DataFrame):
+            return _collect(_grouped(nw, rows, names) if counted else rows), counted
+        if isinstance(frame, nw.DataFrame):
             table = frame.select(names)
             # For numbers in memory, counting in the library is not faster. Libraries
             # cannot count lists and other objects.
             dtypes = table.schema.values()
             are_simple = all(x.is_numeric() or x == nw.Boolean for x in dtypes)
-            if not limited or are_simple or any(map(_is_object, dtypes)):
+            if set(kinds) != {"labels"} or are_simple or any(map(_is_object, dtypes)):
                 return table, False
-            table = _grouped(nw, _unified(nw, table), names)
-        else:
-            batches = self._batches(frame, names)
-            if not counted:
-                return _unified(nw, nw.concat(list(batches))), False
-            table = self._count_batches(batches, names, limited)
-        return table, True
+            return _grouped(nw, _unified(nw, table), names), True
+        batches = self._batches(frame, names)
+        if counted:
+            return self._count_batches(batches, names), True
+        return _unified(nw, nw.concat(list(batches))), False
 
     def _batches(self, stream: Any, names: Sequence[str]) -> Iterator[Any]:
         """Yield the tables of an Arrow dataset or of a reader of batches."""
@@ -160,9 +152,7 @@ class Frame:
         for batch in stream:
             yield self._nw.from_arrow(batch, backend="pyarrow").select(names)
 
-    def _count_batches(
-        self, batches: Iterable[Any], names: Sequence[str], limited: bool
-    ) -> Any:
+    def _count_batches(self, batches: Iterable[Any], names: Sequence[str]) -> Any:
         """Count the distinct rows of batches.
 
         At most about two copies of the distinct rows are in memory.
@@ -172,10 +162,7 @@ class Frame:
 
         def count(tables: list[Any]) -> Any:
             table = _unified(nw, nw.concat(tables))
-            table = table.group_by(*names, drop_null_keys=False).agg(n_rows)
-            if limited:
-                self._check_size(table)
-            return table
+            return table.group_by(*names, drop_null_keys=False).agg(n_rows)
 
         tables: list[Any] = []
         maximum = _ROWS_AT_ONCE
@@ -185,20 +172,6 @@ class Frame:
                 tables = [count(tables)]
                 maximum = _ROWS_AT_ONCE + 2 * len(tables[0])
         return count(tables)
-
-    def _check_size(self, table: Any) -> None:
-        """Check that the number of distinct rows is not too large."""
-        if len(table) <= _MAX_OUTCOMES:
-            return
-        sizes = {name: table[name].n_unique() for name in self._parameters}
-        column = max(sizes, key=lambda name: sizes[name])
-        raise ValueError(
-            f"data must have at most {_MAX_OUTCOMES:,} distinct rows in the columns "
-            f"{join_names([*map(repr, sizes)])}, got more; "
-            f"{column!r} ({self._parameters[column]}) has the most distinct values, "
-            f"{sizes[column]:,}. Leave out this column, round its values, or add the "
-            "rows in batches to a JointAccumulator"
-        )
 
     def _check_present(
         self,
@@ -244,26 +217,38 @@ def columns_of_data(
     return {name: read.pop(name) for name in columns}, rows.with_columns(read)
 
 
-def check_constant(
-    column: Array,
-    parameter: str,
-    group: Array,
-    kind: str,
-    names: Array,
-    missing: str = "group",
-) -> None:
-    """Check that a value is constant in all rows of a group, such as an item."""
-    codes = distinct_names(column, parameter, "value", missing)[1]
+def constant_columns(
+    columns: Mapping[str, Any], group: Array, kind: str, names: Array, rows: Array
+) -> dict[str, Any]:
+    """Check that columns are constant within groups, and return the given rows.
+
+    A group is, for example, all rows of an item. `group` contains the group index of
+    each row, and `names` contains the names of the groups. The value of a parameter is
+    a column, a mapping of columns, or None. Parameters with the value None are left
+    out.
+    """
     first = np.unique(group, return_index=True)[1][group]
-    differs = codes != codes[first]
-    if differs.any():
-        row = int(differs.argmax())
-        article = "an" if kind == "item" else "a"
-        raise ValueError(
-            f"{parameter} must be constant in all rows of {article} {kind}, got "
-            f"{column[first[row]]!s} and {column[row]!s} for {kind} "
-            f"{names[group[row]]!s}"
-        )
+
+    def constant(column: Any, parameter: str) -> Array:
+        codes = distinct_names(column, parameter, "value", "group")[1]
+        differs = codes != codes[first]
+        if differs.any():
+            row = int(differs.argmax())
+            article = "an" if kind == "item" else "a"
+            raise ValueError(
+                f"{parameter} must be constant in all rows of {article} {kind}, got "
+                f"{column[first[row]]!s} and {column[row]!s} for {kind} "
+                f"{names[group[row]]!s}"
+            )
+        return np.asarray(column)[rows]
+
+    return {
+        parameter: {name: constant(column, name) for name, column in value.items()}
+        if isinstance(value, Mapping)
+        else constant(value, parameter)
+        for parameter, value in columns.items()
+        if value is not None
+    }
 
 
 def _parsed(parameter: str, value: Any) -> Any:
@@ -272,10 +257,7 @@ def _parsed(parameter: str, value: Any) -> Any:
     If a parameter accepts columns of several models, as "y_pred" does, the result is a
     dict from model names to column names.
     """
-    is_named = parameter in _BY_NAME
-    if value is None or (isinstance(value, str) and not is_named):
-        return value
-    if is_named:
+    if parameter in _BY_NAME and value is not None:
         return named_values(as_pairs(value), parameter)
     if parameter == "y_true" and isinstance(value, list | tuple):
         check_distinct(value, parameter, "columns")
@@ -312,9 +294,7 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
 
 def shown_names(columns: Sequence[str]) -> str:
     """Join the first names of columns as text, and count the remaining names."""
-    shown = [*map(repr, columns[:_MAX_SHOWN])]
-    more = len(columns) - len(shown)
-    shown += [f"{more} more"] if more else []
+    shown = first_names([*map(repr, columns)], _MAX_SHOWN)
     return join_names(shown) if shown else "none"
 
 
@@ -348,7 +328,11 @@ def _framed(table: Any, names: str | list[str]) -> Any:
 
 
 def _native(table: Any, name: str) -> Any:
-    """Return a column, in the type of its library if its categories have an order."""
+    """Return one column.
+
+    If the categories of the column have an order, the column keeps the type of its
+    library.
+    """
     is_ordered = str(table[name].dtype).startswith("Enum")
     return table[name].to_native() if is_ordered else _framed(table, name)
 

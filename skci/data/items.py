@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import compress, product
 from typing import Any
 
@@ -24,9 +23,14 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.frames import check_constant
+from skci.data.frames import constant_columns
 from skci.data.row_options import RowOptions, check_apart, distinct_names, names_in
-from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, shape_of
+from skci.data.rows import (
+    SEVERAL_MODELS_HINT,
+    Alignment,
+    parameter_name,
+    shape_of,
+)
 from skci.data.sample import Sample
 
 UNNAMED = "mean"
@@ -150,7 +154,10 @@ class GradedSamples:
         items, read = [], []
         models = named_columns(grades, _GRADES, _GRADES)
         for model, model_grades in models.items():
-            parameter, by_scorer = parameter_name(model), {UNNAMED: model_grades}
+            parameter, by_scorer = (
+                parameter_name(model, _GRADES),
+                {UNNAMED: model_grades},
+            )
             is_frame = column_names(model_grades) is not None
             if is_frame and several:
                 raise ValueError(
@@ -164,18 +171,7 @@ class GradedSamples:
             if item_names is None:
                 item_names = labels
             elif labels is not None:
-                position = {label: k for k, label in enumerate(labels.tolist())}
-                missing = [
-                    label for label in item_names.tolist() if label not in position
-                ]
-                if missing or len(labels) != len(item_names):
-                    got = f"{len(labels)} of {len(item_names)}"
-                    got = f"none of {missing[0]!r}" if missing else got
-                    raise ValueError(
-                        f"{parameter} must have the items of the other models, got "
-                        f"{got}; use NaN for items without grades"
-                    )
-                order = np.array([position[label] for label in item_names.tolist()])
+                order = _matching_order(labels, item_names, parameter)
             scorers = scorers or list(by_scorer)
             if by_scorer.keys() != set(scorers):
                 raise ValueError(
@@ -183,7 +179,9 @@ class GradedSamples:
                     f"{scorers}, got {list(by_scorer)}"
                 )
             for scorer in scorers:
-                name, values = parameter_name(model, scorer), by_scorer[scorer]
+                name, values = parameter, by_scorer[scorer]
+                if scorer != UNNAMED:
+                    name = f"{parameter}[{scorer!r}]"
                 if order is None:
                     alignment.check(name, values)
                 numbers = _check_grades(values, name, several)
@@ -228,22 +226,8 @@ class GradedSamples:
                 f"item, got {type(rows.design).__name__}; see skci.designs.Design"
             )
 
-        def item_values(values: Any, parameter: str) -> Array:
-            check_constant(values, parameter, item, "item", names["item"])
-            selected: Array = values[first]
-            return selected
-
-        item_columns: dict[str, Any] = {
-            parameter: item_values(columns[parameter], parameter)
-            for parameter in rows.columns
-            if parameter != "by" and columns.get(parameter) is not None
-        }
-        if columns["by"] is not None:
-            names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
-            item_columns["by"] = {
-                name: item_values(np.take(*names_of(values, name)), name)
-                for name, values in columns["by"].items()
-            }
+        row_columns = {name: columns.get(name) for name in rows.columns}
+        item_columns = constant_columns(row_columns, item, "item", names["item"], first)
         grade_columns = columns[_GRADES]  # a column, or one for each scorer
         grades = [
             as_numbers(values, _GRADES, missing=True)
@@ -343,33 +327,23 @@ class GradedSamples:
         n_missing, n = (~has_grade).sum(), self.n_items
         everywhere: Array = has_grade.min(axis=0)
         selected = has_grade.max(axis=0) if missing_grades == "pairwise" else everywhere
-        if missing_grades == "error" and n_missing:
-            grade_columns = compress(self._columns, columns)
-            pairs = zip(grade_columns, (~has_grade).sum(axis=1), strict=True)
-            named = [f"{_title(*column)} ({n})" for column, n in pairs if n]
-            lacking = join_names(first_names(named, _MAX_NAMED))
-            raise ValueError(
-                f"{_GRADES} must cover all items, got no grades of some items for "
-                f"{lacking}. Set missing_grades='drop' (in a shell --missing-grades "
-                f"drop) to compare all models on the {everywhere.sum()} of {n} items "
-                "graded for all models; 'pairwise' to compare two models on the items "
-                "graded for both; or a number, such as 0, to replace missing grades. "
-                "Or pass the grades of a judge for all items, as in proxy=judge"
-            )
         if missing_grades == "error":
-            n_samples = np.bincount(self.column)
-            named = [
-                f"{n} of {n_samples[k]} samples of {_title(*self._columns[k])}"
-                for k, n in enumerate(np.bincount(self.column[is_lost]))
-                if n
-            ]
+            kind, names = "samples", self._columns
+            counts = np.bincount(self.column[is_lost])
+            if n_missing:
+                kind, names = "items", [*compress(self._columns, columns)]
+                counts = (~has_grade).sum(axis=1)
+            pairs = zip(names, counts, strict=False)
+            named = [f"{_title(*column)} ({count})" for column, count in pairs if count]
             lacking = join_names(first_names(named, _MAX_NAMED))
-            n_items = len(np.unique(self.item[is_lost]))
             raise ValueError(
-                f"{_GRADES} must cover all samples, got no grade for {lacking} "
-                f"({n_items} of {n} items have other samples). Set missing_grades=0 "
-                "(in a shell --missing-grades 0) to count missing grades as wrong, or "
-                "'drop' to average the other samples of an item"
+                f"{_GRADES} must cover all {kind}, got no grades of some {kind} for "
+                f"{lacking}. Set missing_grades='drop' (in a shell --missing-grades "
+                "drop) to average the other samples of each item, and to compare all "
+                f"models on the {everywhere.sum()} of {n} items graded for all models; "
+                "'pairwise' to compare two models on the items graded for both; or a "
+                "number, such as 0, to replace missing grades. "
+                "Or pass the grades of a judge for all items, as in proxy=judge"
             )
         if not selected.any():
             raise ValueError(
@@ -438,10 +412,16 @@ def _items_of(
     return labels
 
 
-def parameter_name(model: str, scorer: str = UNNAMED) -> str:
-    """Name by which messages refer to the grades of a model by one scorer."""
-    model_key = "" if model == _GRADES else f"[{model!r}]"
-    return _GRADES + model_key + ("" if scorer == UNNAMED else f"[{scorer!r}]")
+def _matching_order(labels: Array, item_names: Array, parameter: str) -> Array:
+    """Return the index that sorts the items of a model in the order of `item_names`."""
+    position = {label: k for k, label in enumerate(labels.tolist())}
+    if differing := position.keys() ^ {*item_names.tolist()}:
+        listed = join_names(first_names(sorted(map(repr, differing)), _MAX_NAMED))
+        raise ValueError(
+            f"{parameter} must have the items of the other models, got a difference in "
+            f"{listed}; use NaN for items without grades"
+        )
+    return np.array([position[label] for label in item_names.tolist()])
 
 
 def _title(model: str, scorer: str) -> str:

@@ -53,8 +53,8 @@ def distinct_labels(
 ) -> tuple[list[Any], Array]:
     """Return the distinct labels of a column, and the label index of each row.
 
-    `hint` is added to the error that continuous numbers raise. `kept` is a mask of the
-    rows of the data that `column` contains.
+    `hint` is added to the error for continuous numbers. `kept` is a mask of the rows of
+    the data that `column` contains.
     """
     try:
         distinct, positions = factorise(column)
@@ -135,15 +135,10 @@ def guess_two_labels(
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
+    is_set = pos_label is not None and not is_text
     for column in columns:
-        dtype = column.dtype
-        plain = dtype.kind in ("U" if is_text else "biuf")
-        if plain and pos_label is not None and not is_text:
-            plain = False
-            with suppress(OverflowError, ValueError), np.errstate(all="ignore"):
-                value = np.asarray(positive).astype(dtype)[()]
-                plain = bool(np.isfinite(value) and value == positive)
-        if not plain:
+        is_plain = column.dtype.kind in ("U" if is_text else "biuf")
+        if not is_plain or (is_set and not _contains(column.dtype, positive)):
             return None
     for n_first, column in product((1, _BLOCK, None), columns):
         if negative is None:
@@ -154,6 +149,13 @@ def guess_two_labels(
         return None, positive
     is_plain = is_text or (math.isfinite(negative) and negative == int(negative))
     return (negative.item(), positive) if is_plain else None
+
+
+def _contains(dtype: np.dtype[Any], label: Any) -> bool:
+    """Whether a label can be represented in a dtype of numbers."""
+    with suppress(OverflowError, ValueError), np.errstate(all="ignore"):
+        return bool(dtype.type(label).item() == label)
+    return False
 
 
 def label_or_1(pos_label: Any) -> Any:
@@ -232,10 +234,8 @@ def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
     listed = np.asarray(labels).tolist()
     kind, classes = "targets", [*vocabulary.classes]
     if not vocabulary.multilabel:
-        kind, classes = (
-            "labels",
-            sorted(label for label in classes if label is not None),
-        )
+        kind = "labels"
+        classes = sorted(label for label in classes if label is not None)
     if listed != classes:
         raise ValueError(
             f"labels must be all {kind} in the order of the columns of scores, "
@@ -247,25 +247,6 @@ def is_multilabel(y_true: Any) -> bool:
     """Whether labels have several targets, one for each column."""
     shape = shape_of(y_true)
     return len(shape) == 2 and shape[1] > 1
-
-
-def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
-    """Check that X and y are not passed in the wrong order.
-
-    An X with one dimension and a y with two dimensions are considered swapped.
-    """
-    shape = shape_of(X)
-    if len(shape) == 1 and len(shape_of(y)) == 2:
-        try:
-            kind = np.asarray(X).dtype.kind
-        except ValueError:  # rows of different lengths, such as lists of words
-            return
-        if kind not in "biuf":  # such as texts
-            return
-        raise ValueError(
-            f"X must have rows and columns, got shape {shape}; are X and y swapped?"
-            + (f" It is {call}" if call else "")
-        )
 
 
 def check_one_target(vocabulary: Vocabulary, name: str) -> None:

@@ -201,11 +201,6 @@ def read_columns(
     return Columns(*values), rows
 
 
-def proxy_name(name: str) -> str:
-    """Name of a proxy in messages."""
-    return _PROXY if name == _PROXY else f"{_PROXY}[{name!r}]"
-
-
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Return the columns of a parameter by name.
 
@@ -233,7 +228,7 @@ def _filled(
     labelled = np.array([not is_null(entry) for entry in entries], dtype=bool)
     read = []
     for name, values in columns.items():
-        parameter = parameter_name(name) if by_prediction else proxy_name(name)
+        parameter = parameter_name(name, "y_pred" if by_prediction else _PROXY)
         read.append(as_array(values, parameter, "an array of labels"))
         check_length(read[-1], len(entries), parameter, _ALL_ROWS)
         check_present(
@@ -253,12 +248,10 @@ def _checked_probability(label_probability: Any, labelled: Array) -> Array:
     probability = as_numbers(label_probability, "label_probability")
     check_length(probability, len(labelled), "label_probability", "y_true")
     if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
-        got = probability.shape if probability.ndim != 1 else probability.min()
-        if probability.ndim == 1 and probability.min() > 0:
-            got = probability.max()
+        low, high = probability.min(), probability.max()
         raise ValueError(
             "label_probability must hold a number above 0 and up to 1 for each row, "
-            f"got {got}"
+            f"got shape {probability.shape} and values from {low} to {high}"
         )
     certain = (probability == 1) & ~labelled
     if certain.any():

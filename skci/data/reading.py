@@ -55,7 +55,6 @@ from skci.data.rows import (
     check_same_shape,
     check_survival,
     flat,
-    of_targets,
     parameter_name,
     probabilities_hint,
     quantile_levels,
@@ -179,13 +178,14 @@ class Reader:
         """Read `y_true` and the options of the rows, such as `sample_weight`."""
         options = RowOptions() if options is None else options
         alignment = Alignment()
+        kind, several = wanted.truth, False
         if type(y_true) is not np.ndarray:
             alignment.check(truth, y_true)
+            if kind == "labels":
+                check_no_tags(y_true, truth)
         targets: tuple[Any, ...] = ()
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
-        kind, several = wanted.truth, False
         if kind == "labels":
-            check_no_tags(y_true, truth)
             has_column = getattr(y_true, "ndim", None) == 1
             several = wanted.several and not has_column and is_multilabel(y_true)
             y = (check_indicators if several else as_column)(y_true, truth)
@@ -204,12 +204,9 @@ class Reader:
             label = check_label(wanted.abstain, "abstain")
             check_present([label], "abstain must be a label")
             if targets or kind != "labels":
-                read = "numbers" if targets else "items"
-                where = (
-                    f"{truth} of several targets" if several else f"metrics of {read}"
-                )
                 raise ValueError(
-                    f"abstain must not be set for {where}, got {wanted.abstain!r}"
+                    "abstain must not be set for several targets, numbers or items, "
+                    f"got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):
             wanted = replace(wanted, infer_pos_label=False)
@@ -421,16 +418,9 @@ class Reader:
         if requirements.abstain is not None:
             return None
         guess = guess_two_labels(columns, requirements.pos_label)
-        if guess is None:
+        if guess is None or not {*requirements.labels} <= {*guess}:
             return None
         negative, positive = guess
-        if requirements.labels:
-            other_labels = set(requirements.labels) - {*guess}
-            types = {isinstance(x, str) for x in (*other_labels, positive)}
-            is_single = negative is None and len(other_labels) == 1 and len(types) == 1
-            if other_labels and not is_single:
-                return None
-            negative = other_labels.pop() if other_labels else negative
         is_symmetric = requirements.infer_pos_label and requirements.pos_label is None
         if is_symmetric and negative is not None:
             negative, positive = sorted([negative, positive])
@@ -511,8 +501,6 @@ class Reader:
         if vocabulary.binary:
             positive = classes[1]
             classes = classes if None in classes else tuple(sorted(classes))
-        if vocabulary.multilabel:
-            values = of_targets(values, name, n, classes)
         order = self._order(values, name, classes, positive)
         array = as_array(values, name, "an array of numbers")[..., order]
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
@@ -528,17 +516,13 @@ class Reader:
             if self.wanted.require_pos_label and isinstance(positive, str):
                 check_pos_label(self.wanted.pos_label, vocabulary.labels)
         elif numbers.shape != (n, len(classes)) or None in classes:
-            kind, hint = (
-                "labels",
-                "; pass labels that do not occur as labels= of a metric",
-            )
-            if vocabulary.multilabel:
-                kind, hint = "targets", ""
+            kind = "targets" if vocabulary.multilabel else "labels"
+            hint = "; pass labels that do not occur as labels= of a metric"
+            hint = ONE_MODEL_HINT if numbers.ndim == 1 else hint * (kind == "labels")
             known_classes = [label for label in vocabulary.classes if label is not None]
             raise ValueError(
                 f"{name} must have a row for each of the {n} rows and a column for "
-                f"each of the {kind} {known_classes}, got shape {numbers.shape}"
-                f"{ONE_MODEL_HINT if numbers.ndim == 1 else hint}"
+                f"each of the {kind} {known_classes}, got shape {numbers.shape}{hint}"
             )
         elif vocabulary.binary:
             check_probabilities(numbers, model, "two columns", several, eps)

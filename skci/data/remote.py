@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,40 +34,34 @@ _DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subg
 """Name of an unnamed column, for parameters that may have several columns."""
 _HOST = 1  # kDLCPU of DLPack
 
-_Key = tuple[str, str | None]
-"""A parameter, and the name of its column if it may have several columns."""
 
+def _converted(
+    columns: Mapping[str, Any], convert: Callable[[Any, str], Any]
+) -> dict[str, Any]:
+    """Convert each column with a function.
 
-def _by_key(columns: Mapping[str, Any]) -> dict[_Key, Any]:
-    """Convert columns by parameter to a dict with keys (parameter, model name).
-
-    Parameters without columns are left out.
+    `convert` is called with a column and the name of the column for messages. The
+    value of a parameter that may have several columns, such as "y_pred", becomes a dict
+    by name. Parameters without columns are left out.
     """
-    by_key: dict[_Key, Any] = {}
+    converted: dict[str, Any] = {}
     for parameter, values in columns.items():
-        if values is not None and parameter in _DEFAULT_NAMES:
+        if parameter in _DEFAULT_NAMES and values is not None:
             named = named_columns(values, parameter, _DEFAULT_NAMES[parameter])
-            by_key |= {(parameter, name): column for name, column in named.items()}
+            converted[parameter] = {
+                name: convert(column, parameter_name(name, parameter))
+                for name, column in named.items()
+            }
         elif values is not None:
-            by_key[parameter, None] = values
-    return by_key
+            converted[parameter] = convert(values, parameter)
+    return converted
 
 
-def _by_parameter(columns: Mapping[_Key, Any]) -> dict[str, Any]:
-    """Convert a dict with keys (parameter, model name) to columns by parameter."""
-    by_parameter: dict[str, Any] = {}
-    for (parameter, name), values in columns.items():
-        if name is None:
-            by_parameter[parameter] = values
-        else:
-            by_parameter.setdefault(parameter, {})[name] = values
-    return by_parameter
-
-
-def _title(key: _Key) -> str:
-    """Name of a column in messages."""
-    parameter, name = key
-    return parameter if name is None else parameter_name(name, parameter)
+def _arrays(columns: Mapping[str, Any]) -> list[Any]:
+    """Return all columns of all parameters."""
+    arrays: list[Any] = []
+    _converted(columns, lambda array, _: arrays.append(array))
+    return arrays
 
 
 def on_host(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,12 +78,13 @@ def on_host(columns: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not get_config()["array_api_dispatch"]:
         return dict(columns)
-    arrays = _by_key(columns)
-    on_device = {key: array for key, array in arrays.items() if _is_on_device(array)}
-    if not on_device:
+    if not any(map(_is_on_device, _arrays(columns))):
         return dict(columns)
-    copied = {key: _fetch(array, _title(key)) for key, array in on_device.items()}
-    return dict(columns) | _by_parameter(arrays | copied)
+    return dict(columns) | _converted(columns, _on_host)
+
+
+def _on_host(array: Any, name: str) -> Any:
+    return _fetch(array, name) if _is_on_device(array) else array
 
 
 def _is_on_device(values: Any) -> bool:
@@ -120,7 +116,7 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     """Whether any column is a Dask array."""
     if "dask.array" not in sys.modules:
         return False
-    return any(map(_is_in_blocks, _by_key(columns).values()))
+    return any(map(_is_in_blocks, _arrays(columns)))
 
 
 def check_separable(rows: RowOptions) -> None:
@@ -152,18 +148,16 @@ def read_blocks(
     """
     import dask
 
-    truth, arrays = next(iter(columns)), _by_key(columns)
-    rows = next(filter(_is_in_blocks, arrays.values())).chunks[0]
-    blocks = {
-        key: _cut(array, rows, _title(key), truth) for key, array in arrays.items()
-    }
+    truth = next(iter(columns))
+    rows = next(filter(_is_in_blocks, _arrays(columns))).chunks[0]
+    blocks = _converted(columns, partial(_cut, rows=rows, truth=truth))
     reader = dask.delayed(read, pure=False)  # sent once, for all blocks
-    tasks = [
-        dask.delayed(_read_block, pure=False)(
-            reader, k, _by_parameter({key: parts[k] for key, parts in blocks.items()})
-        )
-        for k in range(len(rows))
-    ]
+
+    def block(k: int) -> dict[str, Any]:
+        return _converted(blocks, lambda parts, _: parts[k])
+
+    read_block = dask.delayed(_read_block, pure=False)
+    tasks = [read_block(reader, k, block(k)) for k in range(len(rows))]
     total = SampleSum(several=several)
     none = ValueError(f"{truth} must hold at least one row, got none")
     for k, sample in enumerate(dask.compute(*tasks)):
@@ -198,7 +192,7 @@ def _is_in_blocks(values: Any) -> bool:
     return hasattr(type(values), "__dask_graph__") and hasattr(values, "rechunk")
 
 
-def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
+def _cut(values: Any, name: str, rows: tuple[float, ...], truth: str) -> list[Any]:
     """Cut an array into blocks of rows.
 
     `rows` contains the sizes of the blocks, which are NaN if unknown.

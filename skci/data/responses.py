@@ -11,9 +11,7 @@ from sklearn.utils import parallel
 from skci._arrays import Array
 from skci._progress import Progress
 from skci._validation import (
-    NamedArray,
     as_array,
-    column_names,
     label_order,
     printable,
 )
@@ -182,8 +180,6 @@ def scores_of(
         ]
         return np.stack(by_target, axis=1)
     response = _check_rows(response, method, X)
-    order = label_order(response, classes_, f"{method}(X)")
-    names = column_names(response) if order is None else classes_
     response = _by_class(response, classes_, method)
     is_single = len(labels) == 1
     if is_single and (len(classes_) != 2 or labels[0] not in classes_):
@@ -208,12 +204,10 @@ def scores_of(
             "estimator with predict_proba"
         )
     scores = np.zeros((len(response), len(labels)))
-    columns = [*labels]
     for k, label in enumerate(labels):
         if label in classes_:
             scores[:, k] = response[:, classes_.index(label)]
-            columns[k] = label if names is None else names[classes_.index(label)]
-    return scores if names is None else NamedArray.from_columns(scores, columns)
+    return scores
 
 
 def _by_class(response: Any, classes: Sequence[Any], method: str) -> Array:

@@ -21,7 +21,6 @@ from skci._validation import (
     column_names,
     is_missing,
     is_null,
-    label_order,
 )
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_MODEL
@@ -30,11 +29,6 @@ _LABEL_KINDS = "biufOU"  # dtype kinds of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # maximum error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # minimum number of rows for integer scores to look like labels
-_EVENTS = (
-    "; for events and times, use a metric with a time, as 'calibration_slope@365', "
-    "'net_benefit@0.2@365' or NetBenefitCI(0.2, time=365); skci.event_by converts them "
-    "to labels, if no row is censored before the time"
-)
 _SURVIVAL = (
     "must have the event, 0 or 1, and the time of each row: a structured array with "
     "two fields, as in scikit-survival, or two columns, the event first"
@@ -57,7 +51,11 @@ MISSING_SUBGROUP_HINT = "; missing='group' puts rows without a name in a subgrou
 
 def parameter_name(model: str, parameter: str = "y_pred") -> str:
     """Name by which messages refer to a model's predictions, such as "y_pred['A']"."""
-    return parameter if model in ("", DEFAULT_MODEL) else f"{parameter}[{model!r}]"
+    return (
+        parameter
+        if model in ("", DEFAULT_MODEL, parameter)
+        else f"{parameter}[{model!r}]"
+    )
 
 
 def as_column(
@@ -65,7 +63,7 @@ def as_column(
 ) -> Array:
     """Convert labels to a one-dimensional array.
 
-    For several columns, an error is raised whose message ends with `several`.
+    The text `several` is added to the error for several columns.
     """
     requirement = "a one-dimensional array of labels"
     column = values
@@ -77,8 +75,6 @@ def as_column(
         hint = probabilities_hint(column)
         if column.ndim == 2 and not hint:
             hint = f"; {several}"
-            if column.shape[1] == 2 and name.startswith("y_true"):
-                hint = _EVENTS + hint
             if name.startswith("y_pred"):
                 hint += f"; joint_report accepts {RUNS_HINT}"
         raise ValueError(
@@ -87,7 +83,7 @@ def as_column(
     if column.dtype.kind not in _LABEL_KINDS:
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {column.dtype}{_EVENTS if column.dtype.names else ''}"
+            f"got dtype {column.dtype}"
         )
     return column
 
@@ -180,8 +176,8 @@ def check_numbers(
 ) -> Array:
     """Check that a column contains n finite numbers.
 
-    If `n` is None, the column may have any length. `hint` is added to the error that
-    several columns raise. If `missing` is true, numbers may be NaN.
+    If `n` is None, the column may have any length. `hint` is added to the error for
+    several columns. If `missing` is true, numbers may be NaN.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -315,30 +311,6 @@ def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
         )
 
 
-def of_targets(values: Any, name: str, n: int, targets: Sequence[Any]) -> Any:
-    """Convert a list of probability matrices, one per target, to a single matrix.
-
-    Each matrix in the list contains the probabilities of 0 and 1 for one target, as
-    returned by MultiOutputClassifier. The result contains the probability of 1 for each
-    target. Other scores are returned unchanged.
-    """
-    shape = shape_of(values)
-    if len(shape) != 3 or shape[:2] != (len(targets), n):
-        return values
-    columns = []
-    for target, probabilities in zip(targets, values, strict=True):
-        if (shape := shape_of(probabilities)) != (n, 2):
-            raise ValueError(
-                f"{name} must have two columns for each target, for 0 and for 1, got "
-                f"shape {shape} for {target!r}; pass an array with the probability of "
-                "1 of each target"
-            )
-        order = label_order(probabilities, (0, 1), name)
-        array = as_numbers(probabilities, name)
-        columns.append(array[:, 1 if order is None else order[1]])
-    return np.stack(columns, axis=1)
-
-
 def shape_of(values: Any) -> tuple[int, ...]:
     """Return the shape of an array, or of a list of rows.
 
@@ -460,17 +432,13 @@ def check_survival(y_true: Any, name: str = "y_true") -> Array:
         raise ValueError(f"{name} {_SURVIVAL}, got the fields {list(fields)}")
     else:
         parts = [as_numbers(y_true[field], f"{name}[{field!r}]") for field in fields]
-        if y_true.dtype[fields[1]].kind == "b":
-            raise ValueError(f"{name} {_SURVIVAL}, got the time first, {list(fields)}")
         columns = np.column_stack(parts)
     if columns.ndim != 2 or columns.shape[1] != 2 or not len(columns):
         raise ValueError(f"{name} {_SURVIVAL}, got shape {columns.shape}")
     event, time = columns.T
     invalid = event[(event != 0) & (event != 1)]
     if len(invalid):
-        swapped = np.isin(time, (0, 1)).all()
-        hint = "; is the time first?" if swapped else ""
-        raise ValueError(f"{name} {_SURVIVAL}, got the event {invalid[0]:g}{hint}")
+        raise ValueError(f"{name} {_SURVIVAL}, got the event {invalid[0]:g}")
     if time.min() < 0:
         raise ValueError(f"{name} must have times of 0 or more, got {time.min():g}")
     return columns

@@ -22,7 +22,7 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.frames import Frame, check_constant
+from skci.data.frames import Frame, constant_columns
 from skci.data.row_options import RowOptions, check_apart, distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -341,7 +341,10 @@ def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def run_name(model: str, run: Any) -> str:
-    """Name of a run of a model, for messages; the only run has the model's name."""
+    """Name of a run of a model for messages.
+
+    The only run of a model, None, is named after the model.
+    """
     return model if run is None else f"{model}, run {run}"
 
 
@@ -476,40 +479,25 @@ def _read_long(
     check_apart(names, {"case": case_index, "run": pair_index}, requirement, hint)
     read_values = {name: read[name][name] for name in reads}
     present = np.all([*map(_has_value, read_values.values())], axis=0)
-    lacking = len(pairs) - np.bincount(case_index[present], minlength=len(cases))
-    rows = np.flatnonzero(present & (lacking == 0)[case_index])
-    if lacking.any() and (missing == "error" or not len(rows)):
-        n_cases, n_reads = len(cases), np.bincount(pair_index[present])
-        n_reads = np.append(n_reads, np.zeros(len(pairs) - len(n_reads), dtype=int))
+    row_of = np.full((len(pairs), len(cases)), -1)
+    row_of[pair_index[present], case_index[present]] = np.flatnonzero(present)
+    lacking = row_of < 0
+    complete = ~lacking.any(axis=0)
+    if not complete.all() and (missing == "error" or not complete.any()):
+        n_missing = lacking.sum(axis=1)
         none = "" if missing == "error" else "missing='drop-cases' leaves no case: "
         raise ValueError(
             f"{none}data must have a read of each case by each run, got "
-            f"{lacking.sum()} of {n_cases * len(pairs)} reads missing, in "
-            f"{np.count_nonzero(lacking)} of {n_cases} cases, first in case "
-            f"{cases[(lacking > 0).argmax()]!s}; run {titles[int(n_reads.argmin())]} "
-            f"has the most missing reads, {n_cases - n_reads.min()}. Pass "
-            "missing='drop-cases' to leave out these cases"
+            f"{lacking.sum()} of {lacking.size} reads missing, in {(~complete).sum()} "
+            f"of {len(cases)} cases, first in case {cases[complete.argmin()]!s}; run "
+            f"{titles[n_missing.argmax()]} has the most missing reads, "
+            f"{n_missing.max()}. Pass missing='drop-cases' to leave out these cases"
         )
-    order = np.lexsort((case_index[rows], pair_index[rows]))
-    by_pair = rows[order].reshape(len(pairs), -1)
-
-    def first(column: Array, name: str) -> Array:
-        missing = "error" if name == "y_true" else "group"
-        check_constant(column, name, case_index, "case", cases, missing)
-        values_of_cases: Array = column[by_pair[0]]
-        return values_of_cases
-
-    columns_of_cases = {
-        name: read[name] for name in case_columns if read[name] is not None
-    }
-    subgroups = columns_of_cases.pop("by", {})
-    columns_of_cases = {
-        name: first(column, name) for name, column in columns_of_cases.items()
-    }
-    if subgroups:
-        columns_of_cases["by"] = {
-            name: first(values, name) for name, values in subgroups.items()
-        }
+    by_pair = row_of[:, complete]
+    columns_of_cases = constant_columns(
+        {name: read[name] for name in case_columns},
+        *(case_index, "case", cases, by_pair[0]),
+    )
     arranged: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in reads}
     for name, column in read_values.items():
         for (model, run), selected in zip(pairs, by_pair, strict=True):

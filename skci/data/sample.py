@@ -521,8 +521,10 @@ class Sample:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Properties that are equal in all samples of a sum, by requirement."""
-        edges = self.score_edges
+        """Value of each property in which added samples must agree.
+
+        The keys are requirements for messages, such as "have the same models".
+        """
         present = {
             "moments": type(self) is not Sample,
             "proxy": self.proxies is not None,
@@ -530,23 +532,19 @@ class Sample:
             "by": self.subgroups is not None,
             "query": self.queries is not None,
         }
+        edges = None if self.score_edges is None else self.score_edges.tolist()
+        proxies = "prediction" if self.by_prediction else list(self.proxies or ())
+        by = None if self.subgroups is None else list(self.subgroups.columns)
+        widths = {model: numbers.shape[1] for model, numbers in self.numbers.items()}
+        shown = {True: "some", False: "none"}
         return {
-            f"all have {name} or none": "some" if value else "none"
-            for name, value in present.items()
-        } | {
+            **{f"all have {name} or none": shown[x] for name, x in present.items()},
             "have the same models": self.kinds,
-            "have the same score_bins, or no score_bins": edges
-            if edges is None
-            else edges.tolist(),
-            "have the same proxies": "prediction"
-            if self.by_prediction
-            else list(self.proxies or ()),
-            "have the same columns of by in the same order": self.subgroups
-            and list(self.subgroups.columns),
+            "have the same score_bins, or no score_bins": edges,
+            "have the same proxies": proxies,
+            "have the same columns of by in the same order": by,
             "have the same number of targets": self.truth.shape[1],
-            "have equal numbers of columns for each model": {
-                model: numbers.shape[1] for model, numbers in self.numbers.items()
-            },
+            "have equal numbers of columns for each model": widths,
         }
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from skci._arrays import Array, cached_property, dataclass
 from skci._validation import as_numbers, check_valid_name
 from skci.data.row_options import check_apart, names_in
-from skci.data.rows import check_thresholds
+from skci.data.rows import check_thresholds, parameter_name
 from skci.inference.designs.units import IndependentRows
 from skci.inference.intervals.methods import automatic
 from skci.inference.parameter import ParameterLabels, TableParameter
@@ -85,18 +85,14 @@ class Suite:
         """Read an array of shape (n_runs, n_tasks) for each model."""
         arrays: list[Array] = []
         for name, values in named.items():
-            parameter = "scores" if len(named) == 1 else f"scores[{name!r}]"
-            arrays.append(as_numbers(values, parameter, missing=True))
-            if arrays[-1].ndim != 2 or len(arrays[-1]) < 2:
+            parameter = parameter_name(name, "scores")
+            array = as_numbers(values, parameter, missing=True)
+            arrays.append(array)
+            n_tasks = arrays[0].shape[-1:]
+            if array.ndim != 2 or len(array) < 2 or array.shape[1:] != n_tasks:
                 raise ValueError(
                     f"{parameter} must have shape (n_runs, n_tasks), with at least two "
-                    f"runs, got shape {arrays[-1].shape}"
-                )
-            if arrays[-1].shape[1] != arrays[0].shape[1]:
-                raise ValueError(
-                    f"{parameter} must have a column for each of the "
-                    f"{arrays[0].shape[1]} tasks of the first model, got shape "
-                    f"{arrays[-1].shape}"
+                    f"runs and the tasks of the first model, got shape {array.shape}"
                 )
         model = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
         tasks = np.arange(arrays[0].shape[1])
@@ -223,10 +219,8 @@ class Suite:
             influence = np.concatenate(
                 [factor * x for factor, x in zip(factors, influences, strict=True)]
             )
-            key, rows = (
-                ParameterLabels(_OF_PAIRS.name, " > ".join(pair)),
-                np.concatenate(rows_of_models),
-            )
+            key = ParameterLabels(_OF_PAIRS.name, " > ".join(pair))
+            rows = np.concatenate(rows_of_models)
             parameters.append(self._of_rows(key, _OF_PAIRS, rows, value, influence))
         return parameters
 

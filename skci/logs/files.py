@@ -160,9 +160,6 @@ class LogFormat:
     accompanies : callable, optional
         Function ``accompanies(file)`` that returns whether the file is written next to
         logs by the harness and contains no samples. By default there are no such files.
-    check_beside : callable, optional
-        Function ``check_beside(file)`` that uses a file without samples to check the
-        logs in the same folder.
 
     Examples
     --------
@@ -185,7 +182,6 @@ class LogFormat:
     recognises: Callable[[LogFile], bool]
     samples: Callable[[LogFile], Iterator[Sample | Statement]]
     accompanies: Callable[[LogFile], bool] = lambda file: False
-    check_beside: Callable[[LogFile], None] = lambda file: None
 
 
 class Decoder(JSONDecoder):
@@ -310,7 +306,7 @@ class LogFile:
         return ValueError(f"{self.place(line)}: {message}")
 
     def place(self, line: int) -> str:
-        """Describe a line for messages.
+        """Describe a line, or an entry of a document, for messages.
 
         Parameters
         ----------
@@ -574,7 +570,10 @@ def within(record: Any, *names: str) -> Any:
 def _members(
     value: Any, opened: Collection[str], path: str = ""
 ) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of an object or an array, and those of `opened` members."""
+    """Yield the members of an object or an array.
+
+    A member whose name is in `opened` is replaced by the members that it contains.
+    """
     is_object = isinstance(value, dict)
     pairs = value.items() if is_object else (("", entry) for entry in value)
     for entry, (key, member) in enumerate(pairs, 1):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from skci._validation import join_names
 from skci.data.items import PERPLEXITY, RATIO, SHARE
 from skci.logs.files import (
     Grade,
@@ -146,33 +145,9 @@ def _accompanies(file: LogFile) -> bool:
     return has_results or _RESULTS.fullmatch(file.name) is not None
 
 
-def _check_beside(file: LogFile) -> None:
-    """Check that each task in a file of results has a file of samples."""
-    named = _RESULTS.fullmatch(file.name)
-    if named is None:
-        return
-    results = {name: value for name, value, _ in file.members()}
-    stated = within(results, "n-samples") or {}
-    counts = {
-        task: within(stated, task, "effective")
-        for task in (stated if isinstance(stated, dict) else ())
-        if not any(
-            file.path.with_name(f"samples_{task}_{named['time']}.jsonl{end}").exists()
-            for end in _ENDINGS
-        )
-    }
-    missing = {task: n for task, n in counts.items() if isinstance(n, int) and n}
-    if missing:
-        tasks = (
-            f" of {'task' if len(missing) == 1 else 'tasks'} {join_names([*missing])}"
-        )
-        file.is_complete(0, sum(missing.values()), tasks)
-
-
 FORMAT = LogFormat(
     "lm-evaluation-harness",
     lambda file: file.kind == "lines" and {"doc_id", "doc", "resps"} <= {*file.keys},
     _samples,
     _accompanies,
-    _check_beside,
 )

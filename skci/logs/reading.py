@@ -136,8 +136,7 @@ def read(
     Text may be compressed, as in ``.jsonl.gz``. If a log states its number of samples,
     this number is compared with the samples in the file. Logs of inspect_ai,
     lm-evaluation-harness, promptfoo, DeepEval and SWE-bench state their number of
-    samples. For lm-evaluation-harness, tasks whose samples are missing in a folder are
-    also found.
+    samples.
 
     In folders, the following files are ignored: files with other extensions, JSON
     objects without nested values, such as settings, and files that a harness writes
@@ -194,19 +193,17 @@ def _logs(
 ) -> Iterator[tuple[LogFile, LogFormat]]:
     """Yield the logs at a path, each with its format."""
     path.stat()  # raises an error if the path does not exist
-    is_folder, has_logs, beside = path.is_dir(), False, []
+    is_folder, has_logs = path.is_dir(), False
     names = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
     for file in (LogFile(name, incomplete) for name in names):
         log_format = next((x for x in formats if x.recognises(file)), None)
         if log_format is not None:
             has_logs = True
             yield file, log_format
-        elif is_folder and (writers := [x for x in formats if x.accompanies(file)]):
-            beside += [(writer, file) for writer in writers]
+        elif is_folder and any(x.accompanies(file) for x in formats):
+            continue
         elif not is_folder or (file.kind and not _is_settings(file)):
             raise _unrecognised(file, _names_of(formats))
-    for log_format, file in beside:
-        log_format.check_beside(file)
     if not has_logs:
         raise ValueError(
             f"{path}: the folder must contain logs in one of the formats "
@@ -245,7 +242,7 @@ def _unrecognised(file: LogFile, formats: str) -> ValueError:
 
 
 class _Row(NamedTuple):
-    """A grade, the names to which it belongs, and its place in the logs."""
+    """Grade of an answer, with names such as the model, and its place in the logs."""
 
     model: str
     task: str
@@ -348,7 +345,7 @@ class _Collector:
         return number, grade.size
 
     def _check(self, statement: Statement, rows: Sequence[_Row], file: LogFile) -> None:
-        """Compare a number that a harness prints with the grades in its file.
+        """Compare a number that a harness prints with the grades in the same file.
 
         If the numbers for a scorer differ, no report on this scorer is possible.
         """

@@ -266,10 +266,7 @@ class LogRows(Mapping[str, Array]):
         report_options = {"bounds": bounds or None} | names | options
         better = report_options.get("higher_is_better", {})
         if isinstance(better, Mapping):
-            stated = {
-                name: aggregation.higher_is_better
-                for name, aggregation in aggregations.items()
-            }
+            stated = {name: x.higher_is_better for name, x in aggregations.items()}
             report_options["higher_is_better"] = stated | dict(better)
         other_functions = {name: x for name, x in functions.items() if x != MEAN}
         return grades_report(
@@ -281,31 +278,28 @@ class LogRows(Mapping[str, Array]):
 
         An error is raised if no report on one of the scorers is possible.
         """
-        aggregations: dict[str, dict[str, Aggregation]] = {}
-        for scorer, tasks in self._by("scorer", "task").items():
-            aggregations[scorer] = {
-                task: self._aggregation(task, scorer) for task in tasks
-            }
+        by_scorer = {
+            scorer: {task: self._aggregation(task, scorer) for task in tasks}
+            for scorer, tasks in self._by("scorer", "task").items()
+        }
         reasons = [
             f"{scorer!r} of task {task!r}: {aggregation.refused}"
-            for scorer, by_task in aggregations.items()
+            for scorer, by_task in by_scorer.items()
             for task, aggregation in by_task.items()
             if aggregation.refused
         ]
         if reasons:
             remaining = [
-                k
-                for k, x in aggregations.items()
-                if not any(y.refused for y in x.values())
+                scorer
+                for scorer, by_task in by_scorer.items()
+                if not any(aggregation.refused for aggregation in by_task.values())
             ]
-            select = (
-                f"; {_selection('scorers', aggregations, remaining)}"
-                if remaining
-                else ""
-            )
-            got = f"{'; '.join(reasons)}{select}"
+            if remaining:
+                reasons.append(_selection("scorers", by_scorer, remaining))
+            got = "; ".join(reasons)
             raise ValueError(f"scorers must have a number for each sample, got {got}")
-        for scorer, by_task in aggregations.items():
+        checked = {}
+        for scorer, by_task in by_scorer.items():
             several = "of several tasks" if len(by_task) > 1 else ""
             stated = {
                 task: self._aggregation(task, scorer, several).higher_is_better
@@ -316,10 +310,8 @@ class LogRows(Mapping[str, Array]):
                     f"higher_is_better of {scorer!r} must be equal in all tasks, got "
                     f"{stated}; select one of the tasks"
                 )
-        return {
-            scorer: next(iter(by_task.values()))
-            for scorer, by_task in aggregations.items()
-        }
+            checked[scorer] = next(iter(by_task.values()))
+        return checked
 
     def _check_scorers(self) -> None:
         """Check that all tasks, and all models, have the same scorers."""

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn import get_config
 
 from skci._arrays import Array, distinct_rows
 from skci._options import data_hint
@@ -253,7 +254,9 @@ class MetricSet:
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
-        return self._read(rows, labels, **on_host(columns))
+        if get_config()["array_api_dispatch"]:
+            columns = on_host(columns)
+        return self._read(rows, labels, **columns)
 
     def _read(
         self,

@@ -28,7 +28,6 @@ from skci.data.partial_truth import (
     describe,
     parted,
     parts_by_truth,
-    proxy_name,
     read_columns,
     sizes_of,
 )
@@ -362,7 +361,9 @@ def _sample(
     except (ValueError, TypeError) as error:
         message = str(error)
         for name in read.proxies:
-            message = message.replace(parameter_name(name), proxy_name(name))
+            message = message.replace(
+                parameter_name(name), parameter_name(name, "proxy")
+            )
         raise type(error)(message) from error
     described = replace(
         sample, proxies=tuple(read.proxies), by_prediction=read.by_prediction

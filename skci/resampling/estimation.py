@@ -16,7 +16,6 @@ from sklearn.utils.parallel import delayed
 from skci._arrays import Array
 from skci._progress import Progress
 from skci._validation import check_estimators, is_iterable, join_names
-from skci.data.labels import check_not_swapped
 from skci.data.responses import Parallel, ResponseMethods, response, task
 from skci.data.row_options import RowOptions
 from skci.data.rows import shape_of
@@ -149,7 +148,6 @@ class Resampling:
         if needs_variance:
             metric_set = metric_set.without_tables("skewness")
         named = check_estimators(estimators)
-        check_not_swapped(X, y)
         reader = metric_set.reader(y, RowOptions(groups=groups), "y")
         reader.alignment.check("X", X)
         weights = None

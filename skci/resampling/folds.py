@@ -12,7 +12,6 @@ from sklearn.model_selection import check_cv
 
 from skci._arrays import Array
 from skci._validation import named_estimators, named_values
-from skci.data.labels import check_not_swapped
 from skci.data.rows import shape_of
 from skci.reports.kinds import CrossValidationReport
 from skci.resampling.estimation import Resampling
@@ -66,7 +65,6 @@ def cross_val_folds(
     >>> report["y_pred", "accuracy"].low > 0.9
     True
     """
-    check_not_swapped(X, y, "cross_val_folds(estimator, X, y)")
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     shuffles = getattr(splitter, "shuffle", False)
     if shuffles and getattr(splitter, "random_state", None) is None:
