@@ -25,28 +25,21 @@ _MARKUP = re.compile(r":\w+:`[~.!]*(?:[\w.]*\.)?(\w+)`")
 _MAX_LENGTH = 60  # characters of a value in a message
 
 _SYNONYMS = {
-    "adjust": "adjustment correction p_adjust",
-    "ax": "axes axis",
     "by": "sensitive_features subgroup subgroups",
-    "confidence_level": "conf_level confidence coverage level",
+    "confidence_level": "alpha ci conf_level confidence coverage level",
     "control": "against base baseline ref reference",
+    "design": "order prevalence prior strata stratify time",
     "differences": "compare diff pairwise",
     "estimators": "estimator models",
-    "groups": "cluster cluster_ids clusters",
-    "margin": "delta epsilon rope",
+    "groups": "cluster cluster_ids clusters group",
     "metric": "metrics scoring",
     "metrics": "measures metric scorers scoring",
     "model": "modality",
-    "models": "model",
     "pos_label": "positive positive_label",
     "query": "qid queries query_id query_ids",
     "random_state": "rng seed",
     "run": "rater raters reader readers",
     "sample_weight": "sample_weights weight weights",
-    "sort": "order sort_by",
-    "task_effects": "tasks_are",
-    "thresholds": "cutoffs threshold",
-    "title": "suptitle",
     "y_pred": "pred predicted predictions preds",
     "y_score": "probas_pred score scores y_prob y_proba",
     "y_true": "label target truth",
@@ -54,31 +47,6 @@ _SYNONYMS = {
 """Names of a parameter in other libraries."""
 
 _FILE_SUFFIXES = ".csv", ".parquet", ".feather", ".arrow"
-
-QUERY_HINT = (
-    "only ranking metrics use it. A function of the rows requires one row per query, "
-    "as matrices or lists of items; pass clusters of rows as groups="
-)
-
-_REMEDIES = {
-    ("confidence_level", "alpha"): "pass it as confidence_level=1 - alpha",
-    ("confidence_level", "ci"): "pass it as confidence_level=0.95",
-    ("ax", "figsize"): "pass it as ax=plt.subplots(figsize={})[1]",
-    ("groups", "group"): "pass it as groups=... if clusters, or by=... if subgroups",
-    ("y_pred", "names"): "pass it as y_pred={{'A': ..., 'B': ...}}",
-    ("design", "prevalence prior priors"): "pass it as design=Prevalence(...)",
-    ("design", "run runs seeds case reader readers rater raters"): "pass it as "
-    "y_pred=Runs(...), or as **Runs.from_long(data, ...)",
-    ("design", "strata stratify"): "pass it as design=Strata(...)",
-    ("design", "time order"): "pass it as design=TimeOrder(...)",
-    ("", "design"): "joint_report, JointEvaluator.evaluate, grades_report and metric "
-    "objects accept a design, if all rows are passed at once",
-    ("", "query"): QUERY_HINT,
-    ("", "alpha confidence_level level"): "the confidence level is set on the report, "
-    "as in report.at(0.9)",
-}
-"""Remedies by option and by the names of the option in other libraries. The option
-"" stands for names that do not belong to an option."""
 
 
 def short_repr(value: Any) -> str:
@@ -108,39 +76,20 @@ def data_hint(value: Any, parameter: str) -> str:
     return ""
 
 
-def design_hint(value: Any) -> str:
-    """Return a remedy for a class or a column that was passed as a design."""
-    if isinstance(value, type):
-        return f"; pass an instance of the class, {value.__name__}(...)"
-    if getattr(value, "ndim", 0) == 1 or isinstance(value, list | tuple):
-        return "; pass clusters as groups=, and strata as design=Strata(...)"
-    return ""
-
-
 def is_synonym(name: str, option: str) -> bool:
     """Whether `name` is the name of `option` in another library."""
-    synonyms = [names for key, names in _REMEDIES if key == option]
-    return name in " ".join([_SYNONYMS.get(option, ""), *synonyms]).split()
+    return name in _SYNONYMS.get(option, "").split()
 
 
-def option_hint(options: Sequence[str], name: str, value: Any) -> str:
-    """Return a hint at the option that an unknown name probably means, or ""."""
-    written = short_repr(value)
-    for option in options:
-        if name in _SYNONYMS.get(option, "").split():
-            return f"pass it as {option}={written if written == repr(value) else '...'}"
-    for (option, names), instead in _REMEDIES.items():
-        if name in names.split() and (not option or option in options):
-            return instead.format(written)
-    near = difflib.get_close_matches(name, options, 1, 0.75)
-    return f"did you mean {near[0]}?" if near else ""
-
-
-def unknown_options(options: Sequence[str], arguments: Mapping[str, Any]) -> str:
-    """Return hints for arguments that are not options, each after a semicolon."""
-    unknown = [pair for pair in arguments.items() if pair[0] not in options]
-    hints = (option_hint(options, *pair) for pair in unknown)
-    return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
+def unknown_options(options: Sequence[str], names: Iterable[str]) -> str:
+    """Return hints at the options that unknown names probably mean."""
+    hints = []
+    for name in names:
+        if name not in options:
+            same = [option for option in options if is_synonym(name, option)]
+            near = same or difflib.get_close_matches(name, options, 1, 0.75)
+            hints += [f"; did you mean {option}?" for option in near[:1]]
+    return "".join(dict.fromkeys(hints))
 
 
 def with_hints(function: _Function) -> _Function:
@@ -174,9 +123,11 @@ def with_hints(function: _Function) -> _Function:
         name = function.__name__
         if name == "__init__":
             name = type(args[0]).__name__
-        unknown = {key: kwargs[key] for key in kwargs if key not in parameters}
-        hints = unknown_options(options, unknown) or f"; its parameters are {options}"
-        raise TypeError(f"{name}() has no parameter {', '.join(unknown)}{hints}")
+        unknown = [key for key in kwargs if key not in parameters]
+        raise TypeError(
+            f"{name}() has no parameter {', '.join(unknown)}"
+            f"{unknown_options(options, unknown)}; its parameters are {options}"
+        )
 
     return checked  # type: ignore[return-value]
 
@@ -254,42 +205,12 @@ def parameters_from(
     return decorate
 
 
-def with_keywords_of(
-    source: Callable[..., Any],
-) -> Callable[[_Described], _Described]:
-    """Decorate a function that passes its ``**options`` to `source`.
-
-    Parameters
-    ----------
-    source : callable
-        Function whose keyword-only parameters are added to the signature and the
-        docstring of the decorated function.
-
-    Returns
-    -------
-    callable
-        Decorator.
-    """
-
-    def decorate(described: _Described) -> _Described:
-        by_keyword = [
-            parameter
-            for parameter in signature(source).parameters.values()
-            if parameter.kind == parameter.KEYWORD_ONLY
-        ]
-        old = signature(described)
-        *before, options = old.parameters.values()
-        parameters = [*before, *by_keyword, options]
-        described.__signature__ = old.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return parameters_from(source)(described)
-
-    return decorate
-
-
 def entry_point(
     source: Callable[..., Any], *option_types: type
 ) -> Callable[[_Described], _Described]:
     """Decorate a function or class by both `with_hints` and `parameters_from`.
+
+    The signature of a function with ``**options`` shows names and defaults of options.
 
     Parameters
     ----------
@@ -297,19 +218,20 @@ def entry_point(
         Function or class that describes the remaining parameters; see
         `parameters_from`.
     *option_types : TypedDict
-        Options of `source` that the decorated function accepts as ``**options``. Its
-        signature shows their names and defaults.
+        Options of `source` that the decorated function accepts as ``**options``. By
+        default, it accepts all keyword-only parameters of `source`, and other options.
     """
 
     def decorate(described: _Described) -> _Described:
-        if option_types:
-            *before, _ = signature(described).parameters.values()
-            source_parameters = signature(source).parameters
-            names = [
-                name for options in option_types for name in options.__annotations__
+        own, source_parameters = signature(described), signature(source).parameters
+        *before, options = own.parameters.values()
+        if options.kind == Parameter.VAR_KEYWORD:
+            names = [name for kind in option_types for name in kind.__annotations__]
+            shown = [source_parameters[name] for name in names] or [
+                *(p for p in source_parameters.values() if p.kind == p.KEYWORD_ONLY),
+                options,
             ]
-            shown = [*before, *(source_parameters[name] for name in names)]
-            described.__signature__ = signature(described).replace(parameters=shown)  # type: ignore[attr-defined]
+            described.__signature__ = own.replace(parameters=[*before, *shown])  # type: ignore[attr-defined]
         return with_hints(parameters_from(source)(described))
 
     return decorate

@@ -3,19 +3,15 @@
 import platform
 import sys
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 DEPENDENCIES = ("skci", "scikit-learn", "numpy", "scipy", "joblib")
-_PACKAGES = {
-    "Dependencies": DEPENDENCIES,
-    "Optional": (
-        *("dask", "jiwer", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
-        *("sacrebleu", "zipfile-zstd"),
-    ),
-}
+_OPTIONAL = (
+    *("dask", "jiwer", "matplotlib", "narwhals", "pandas", "polars", "pyarrow"),
+    *("sacrebleu", "zipfile-zstd"),
+)
 
 
 def lazy_names(
@@ -51,10 +47,8 @@ def lazy_names(
             for module in (key for key, parent in within if not parent):
                 if name in import_module(f"{package}.{module}").__all__:
                     hint = f"; use 'from {package}.{module} import {name}'"
-            near = [] if name.startswith("_") else get_close_matches(name, public(), 1)
-            if near and not hint:
-                hint = f"; did you mean {near[0]}?"
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            message = f"module {package!r} has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name, obj=sys.modules[package])
         if not (module := modules.get(name, default_module)):
             return import_module(f"{package}.{name}")
         value = getattr(import_module(f"{package}.{module}"), name)
@@ -98,18 +92,15 @@ def show_versions() -> None:
     --------
     >>> import skci
     >>> skci.show_versions()  # doctest: +ELLIPSIS
-    System
           python: 3...
     """
-    system = {
+    versions = {
         "python": sys.version.replace("\n", " "),
         "executable": sys.executable,
         "machine": platform.platform(),
     }
-    sections = {"System": system}
-    for title, packages in _PACKAGES.items():
-        sections[title] = {package: version_of(package) for package in packages}
-    print("\n\n".join(_section(title, rows) for title, rows in sections.items()))
+    versions |= {package: version_of(package) for package in DEPENDENCIES + _OPTIONAL}
+    print(*(f"{name:>12}: {value}" for name, value in versions.items()), sep="\n")
 
 
 def version_of(package: str) -> str:
@@ -118,7 +109,3 @@ def version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _section(title: str, rows: dict[str, str]) -> str:
-    return "\n".join([title, *(f"{name:>12}: {value}" for name, value in rows.items())])

@@ -5,7 +5,6 @@ other processes use the processors, or a container has fewer processors than it 
 a product of one millisecond then takes tens of milliseconds.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -47,16 +46,3 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def _unlock() -> None:
-    """Release the lock of `few_threads` in a forked process.
-
-    The thread that holds the lock does not exist in the forked process.
-    """
-    if _limited.locked():
-        _limited.release()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows
-    os.register_at_fork(after_in_child=_unlock)

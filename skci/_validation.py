@@ -33,6 +33,7 @@ _LARGEST_WHOLE = 2**53
 
 WIDE_INTEGERS = "Int128", "UInt128"
 """Column types that numpy lacks, whose numbers are converted one by one."""
+_MIN_LEVEL = 1e-6  # smallest accepted confidence level
 _NUMBERS = (Real, Decimal, np.bool_)
 
 
@@ -98,10 +99,16 @@ def check_probability(value: Any, name: str) -> float:
 
 
 def check_confidence_level(level: Any, name: str = "confidence_level") -> float:
-    """Check a confidence level."""
-    if type(level) is float and 0 < level < 1:  # fast for the usual case
+    """Check a confidence level.
+
+    Levels below `_MIN_LEVEL` are refused, because the width of an interval would be
+    rounded to zero.
+    """
+    if type(level) is float and _MIN_LEVEL <= level < 1:
         return level
-    return check_probability(level, name)
+    level = check_probability(level, name)
+    requirement = f"at least {_MIN_LEVEL:g}"
+    return check_number(level, name, requirement, lambda x: x >= _MIN_LEVEL)
 
 
 def check_positive_number(value: Any, name: str) -> float:
@@ -145,9 +152,13 @@ def check_directions(
 
     The default is True.
     """
-    default = dict.fromkeys(metrics, True)
-    values = by_metric(directions, default, parameter, "True, False")
-    return default | {k: check_bool(value, parameter) for k, value in values.items()}
+    better = dict.fromkeys(metrics, True)
+    if directions is True:
+        return better
+    values = by_metric(directions, better, parameter, "True, False")
+    for name, value in values.items():
+        better[name] = check_bool(value, parameter)
+    return better
 
 
 def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
@@ -299,24 +310,16 @@ def int_if_integral(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-_TRUTH_HINTS = {
-    "y_true": "; if only some rows are labelled, joint_report accepts a proxy for all "
-    "rows, as in proxy=judge (in a shell --proxy judge), or proxy='prediction' (page "
-    "'verification' of the documentation); drop the rows if they are missing at random",
-    "y": "; if only some rows are labelled, fit models to the labelled rows, and pass "
-    "joint_report predictions of the other rows and a proxy, as in proxy=judge",
-}
-
-
-_LABELS_HINT = (
-    "; for labels use a classification metric, such as 'accuracy', or make_metric_ci "
-    "with reads='labels'"
+_TRUTH_HINT = (
+    "; if only some rows are labelled, joint_report accepts a proxy for all rows, as "
+    "in proxy=judge (in a shell --proxy judge), or proxy='prediction' (page "
+    "'verification' of the documentation); drop the rows if they are missing at random"
 )
 
 
 def missing_hint(name: str, value: Any) -> str:
     """Return a remedy for a missing value in a parameter, or an empty string."""
-    return _TRUTH_HINTS.get(name, "") if is_null(value) else ""
+    return _TRUTH_HINT if name in ("y_true", "y") and is_null(value) else ""
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
@@ -326,8 +329,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     """
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
-        hint = _LABELS_HINT * (name == "y_true" and array.dtype.kind == "U")
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}{hint}")
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
     if array.dtype.kind == "O":
         array = _as_floats(array, name)
     with np.errstate(over="ignore"):
@@ -372,12 +374,7 @@ def _as_floats(array: Array, name: str) -> Array:
     strange = [value for value in values if type(value) not in kinds]
     for value in strange:
         if not is_missing(value):
-            hint = ""
-            if isinstance(value, str | dict) and " " in str(value):
-                hint = "; items, such as texts or lists, need reads='items'"
-            elif name == "y_true" and isinstance(value, str):
-                hint = _LABELS_HINT
-            raise TypeError(f"{name} must hold numbers, got {value!r}{hint}")
+            raise TypeError(f"{name} must hold numbers, got {value!r}")
     if strange:
         values = [value if type(value) in kinds else math.nan for value in values]
     try:
@@ -440,15 +437,10 @@ def label_order(
         return None
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
-    remedy = "rename the columns"
-    if {*columns} > {*required}:
-        remedy = "pass labels that do not occur as labels= of a metric"
-    if len(names) == 1 and positive is not None:
-        remedy = f"pass the column of the positive label, {positive!r}"
     raise ValueError(
         f"{name} must have columns named by all labels, {list(labels)}, or by none of "
-        f"the labels, got the columns {names}; {remedy}, or pass an array to match "
-        "columns by position"
+        f"the labels, got the columns {names}; pass labels that do not occur as "
+        "labels= of a metric, or an array to match columns by position"
     )
 
 
@@ -485,12 +477,10 @@ def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that at least one is positive."""
     if (numbers < 0).any() or not numbers.any():
         error = ValueError if numbers.any() else AllZeroError
-        summary = (
-            f"values from {numbers.min()} to {numbers.max()}" if numbers.size else ""
-        )
+        got = f"{numbers.min()} to {numbers.max()}" if numbers.size else "none"
         raise error(
-            f"{name} must hold finite numbers, none negative and not all zero, "
-            f"got {summary or 'none'}"
+            f"{name} must hold finite numbers, none negative and not all zero, got "
+            f"{got}"
         )
 
 
@@ -522,11 +512,8 @@ def check_contrasts(
         raise ValueError(f"matrix must have no row of zeros, got {matrix!r}")
     minimum, maximum = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
     check_sizes(rows, "matrix must hold coefficients", minimum, maximum)
-    if not is_iterable(labels):
-        raise TypeError(
-            f"labels must be names, one for each row of matrix, got {labels!r}"
-        )
-    names = [labels] if isinstance(labels, str) else [*map(str, labels)]
+    is_single = isinstance(labels, str) or not is_iterable(labels)
+    names = [*map(str, [labels] if is_single else labels)]
     if len(names) != len(rows) or len({*names} - {""}) < len(names):
         raise ValueError(
             f"labels must be {len(rows)} distinct names, one for each row of matrix, "
@@ -571,10 +558,7 @@ def check_valid_name(name: Any, valid_names: Sequence[str], kind: str) -> None:
 
 
 def check_names(
-    names: str | Iterable[str] | None,
-    valid_names: list[str],
-    kind: str,
-    hints: Mapping[str, str] = _NONE,
+    names: str | Iterable[str] | None, valid_names: list[str], kind: str
 ) -> list[str]:
     """Check names of models or metrics, where None selects all valid names."""
     if names is None:
@@ -584,7 +568,7 @@ def check_names(
     if not checked:
         raise ValueError(f"{kind}s must hold at least one of {valid_names}, got none")
     for name in checked:
-        check_choice(name, valid_names, kind, hints, KeyError)
+        check_valid_name(name, valid_names, kind)
     return checked
 
 
@@ -661,14 +645,9 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
     """Check estimators, and return pairs of name and estimator."""
     named = named_estimators(estimators)
     for name, estimator in named.items():
-        if isinstance(estimator, type):
-            kind = estimator.__name__
+        if isinstance(estimator, type) or not _predicts(estimator):
             raise TypeError(
-                f"estimators must be instances, got the class {kind}; pass {kind}()"
-            )
-        if not _predicts(estimator):
-            raise TypeError(
-                f"estimators must have a predict method, got {name!r}: "
+                f"estimators must be instances with a predict method, got {name!r}: "
                 f"{short_repr(estimator)}; joint_report accepts predictions"
             )
     return [*named.items()]

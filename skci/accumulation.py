@@ -132,11 +132,6 @@ class JointAccumulator:
         return self._rows.n_samples
 
     @property
-    def metrics(self) -> list[str]:
-        """Names of the metrics."""
-        return [*self._metric_set.metrics]
-
-    @property
     def models(self) -> list[str]:
         """Names of the models; an empty list before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []
@@ -224,8 +219,6 @@ class JointAccumulator:
             self._rows.add(other._sample())
 
     def __add__(self, other: JointAccumulator) -> Self:
-        if not isinstance(other, JointAccumulator):
-            return NotImplemented
         total = copy(self)
         total._rows = replace(self._rows, parts=list(self._rows.parts))
         total.merge(other)

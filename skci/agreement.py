@@ -141,9 +141,11 @@ def agreement_report(
     chosen = _USUAL if metrics is None else metrics
     chosen = [*dict.fromkeys(check_names(chosen, [*_METRICS], "metric"))]
     methods = methods_by_metric(method, chosen)
+    if column_names(ratings) is not None:  # a data frame is a single set
+        ratings = {_RATINGS: ratings}
     sets = {
         name: _read(values, f"{_RATINGS}[{name!r}]")
-        for name, values in _named_sets(ratings).items()
+        for name, values in named_columns(ratings, _RATINGS, _RATINGS).items()
     }
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
@@ -177,14 +179,6 @@ def agreement_report(
     joint = JointEstimate.from_rows(parameters, sample.rows, sample.design, **settings)
     warn_of_undefined(joint)
     return JointReport(joint)
-
-
-def _named_sets(ratings: Any) -> dict[str, Any]:
-    """Return the sets of raters by name; a data frame is a single set."""
-    is_frame = column_names(ratings) is not None
-    return named_columns(
-        {_RATINGS: ratings} if is_frame else ratings, _RATINGS, _RATINGS
-    )
 
 
 def _read(values: Any, name: str) -> list[list[Any]]:

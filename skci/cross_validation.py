@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from skci._options import entry_point, parameters_from, with_hints
@@ -29,25 +29,11 @@ from skci.reports.kinds import (
     LearningCurveReport,
     SearchReport,
 )
-from skci.resampling.estimation import Resampling, TrainingSizes
+from skci.resampling.estimation import Fits, Resampling, TrainingSizes
 from skci.resampling.schemes import HALVES, SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
 
 _TARGETS = ("procedure", "fold-models")
-
-
-class Fits(TypedDict, total=False):
-    """Options for fitting models and computing intervals."""
-
-    cv: Any
-    groups: Any
-    sample_weight: Any
-    confidence_level: float
-    method: str | Mapping[str, str] | None
-    pos_label: Any
-    n_jobs: int | None
-    verbose: int | None
-    random_state: Any
 
 
 @parameters_from(joint_report)
@@ -58,6 +44,7 @@ def cross_validate_report(
     y: Any,
     *,
     metrics: Any,
+    cv: Any = None,
     target: str = "procedure",
     resampling: Any = None,
     return_estimator: bool = False,
@@ -230,13 +217,13 @@ def cross_validate_report(
     """
     check_choice(target, _TARGETS, "target")
     is_procedure = target == "procedure"
-    uses = {"needs_variance": is_procedure, "keep": return_estimator}
+    uses = {"cv": cv, "needs_variance": is_procedure, "keep": return_estimator}
     procedures = Resampling.from_data(estimators, X, y, metrics, **uses, **options)
     if not is_procedure:
         within_folds = "target='fold-models', whose variance is within folds"
         check_mutually_exclusive(within_folds, {"resampling": resampling})
         return procedures.fold_models()
-    return procedures.report(scheme_of(resampling, options.get("cv")))
+    return procedures.report(scheme_of(resampling, cv))
 
 
 _RESAMPLINGS = ("jackknife", "corrected-t")
@@ -249,6 +236,7 @@ def learning_curve_report(
     y: Any,
     *,
     metrics: Any,
+    cv: Any = None,
     train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
     resampling: Any = None,
     **options: Unpack[Fits],
@@ -339,8 +327,8 @@ def learning_curve_report(
     >>> list(report.gaps(control="1400"))[0]
     ('Bayes', 'accuracy', '100', '1400')
     """
-    scheme = scheme_of(resampling, options.get("cv"), _RESAMPLINGS)
-    procedures = Resampling.from_data(estimators, X, y, metrics, **options)
+    scheme = scheme_of(resampling, cv, _RESAMPLINGS)
+    procedures = Resampling.from_data(estimators, X, y, metrics, cv=cv, **options)
     pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
     n_train = max(len(train) for train, _ in itertools.chain(*pools))
     seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
@@ -363,16 +351,12 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> list[int]:
     """Convert sizes or fractions of training sets to increasing numbers of rows."""
     sizes = check_numbers(train_sizes, "train_sizes")
     if np.asarray(train_sizes).dtype.kind == "f":
-        if not ((sizes > 0) & (sizes <= 1)).all():
-            raise ValueError(
-                "train_sizes must be fractions above 0 and up to 1, or integers, got "
-                f"{train_sizes!r}"
-            )
-        sizes = np.maximum(np.floor(sizes * n_train), 1)
-    elif not ((sizes >= 1) & (sizes <= n_train)).all():
+        sizes = np.where(sizes > 0, np.maximum(np.floor(sizes * n_train), 1), 0)
+    if not ((sizes >= 1) & (sizes <= n_train)).all():
         raise ValueError(
             f"train_sizes must be integers from 1 to {n_train}, the size of the "
-            f"largest training set, or fractions up to 1, got {train_sizes!r}"
+            f"largest training set, or fractions above 0 and up to 1, got "
+            f"{train_sizes!r}"
         )
     return [*map(int, np.unique(sizes))]
 
@@ -390,6 +374,7 @@ def search_report(
     y: Any,
     *,
     metrics: Any = None,
+    cv: Any = None,
     top: int = 10,
     rank_by: str | None = None,
     resampling: Any = None,
@@ -466,9 +451,7 @@ def search_report(
     """
     settings, n_settings = _best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
-    cv = _splits_of_search(search, resampling) if options.get("cv") is None else None
-    if cv is not None:
-        options["cv"] = cv
+    if cv is None and (cv := _splits_of_search(search, resampling)) is not None:
         same = "as many folds as" if is_number_of_folds(cv) else "the splits of"
         splits = f"with {same} the search"
     estimators = {
@@ -477,7 +460,7 @@ def search_report(
     }
     metrics = _metrics_of(search) if metrics is None else metrics
     report = cross_validate_report(
-        estimators, X, y, metrics=metrics, resampling=resampling, **options
+        estimators, X, y, metrics=metrics, cv=cv, resampling=resampling, **options
     )
     params = {name: dict(setting) for name, setting in settings.items()}
     return SearchReport(report, params, n_settings, splits)
@@ -561,12 +544,9 @@ def _ranking_metric(
 def _metrics_of(search: Any) -> Any:
     """Return the scoring of a search, or the default metric of its estimator."""
     scoring = getattr(search, "scoring", None)
-    if scoring is None:
-        if is_classifier(search.estimator):
-            return "accuracy"
-        if is_regressor(search.estimator):
-            return "r2"
-    return scoring
+    if scoring is not None:
+        return scoring
+    return "accuracy" if is_classifier(search.estimator) else "r2"
 
 
 def _setting_names(

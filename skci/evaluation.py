@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from skci._options import (
     RowsOfSubgroups,
     entry_point,
+    short_repr,
     with_hints,
 )
 from skci._validation import (
@@ -21,7 +22,6 @@ from skci._validation import (
     check_mutually_exclusive,
     is_iterable,
     named_estimators,
-    printable,
 )
 from skci.data.labels import (
     A_MATRIX,
@@ -46,7 +46,6 @@ from skci.metrics.metric_set import (
     MetricSet,
     methods_by_metric,
     metrics_of_truths,
-    named_metrics,
 )
 from skci.metrics.partial_truth import estimate_partly_labelled
 from skci.metrics.summaries import Summary
@@ -280,10 +279,9 @@ def joint_report(
     >>> report.metrics
     ['roc_auc', 'mean_absolute_error']
     """
-    metric_set = metrics_of_truths(
-        {"y_true": y_true, "y_pred": y_pred, "y_score": y_score},
-        *(metrics, confidence_level, method, pos_label, random_state),
-    )
+    columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
+    settings = metrics, confidence_level, method, pos_label, random_state
+    metric_set = metrics_of_truths(columns, *settings)
     if folds is not None:
         check_mutually_exclusive("folds, whose means are reported", {"by": by})
         if is_missing_named(missing):
@@ -303,10 +301,11 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
+    (columns["y_pred"], columns["y_score"]), runs = split_runs(
+        y_pred=y_pred, y_score=y_score
+    )
     if proxy is not None or label_probability is not None:
         _check_partly_labelled(proxy, y_true, runs, design)
-        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         columns |= {"proxy": proxy, "label_probability": label_probability}
         joint = estimate_partly_labelled(metric_set, columns, rows, data, abstain)
     else:
@@ -314,7 +313,7 @@ def joint_report(
             check_mutually_exclusive(
                 "Runs, whose models predict all rows", {"folds": folds}
             )
-        sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
+        sample = metric_set.read(**columns, rows=rows, data=data, abstain=abstain)
         if runs is not None:
             return report_over_runs(metric_set, sample, runs)
         if folds is None and not macro:
@@ -332,11 +331,9 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
     """Refuse options that do not support unlabelled rows."""
     name = "proxy" if proxy is not None else "label_probability"
     by_metric = y_true if isinstance(y_true, Mapping) else None
-    for other, value, instead in (
-        ("Runs of a model", runs, "report on one run"),
-        ("y_true by metric", by_metric, "report on the metrics of one truth"),
-    ):
-        check_mutually_exclusive(other, {name: value}, f"; {instead}")
+    remedy = "; report on one run, or on the metrics of one truth"
+    check_mutually_exclusive("Runs of a model", {name: runs}, remedy)
+    check_mutually_exclusive("y_true by metric", {name: by_metric}, remedy)
     if isinstance(design, Prevalence):
         raise ValueError(
             f"{name} must not be given with design={design!r}; omit the design to "
@@ -417,15 +414,6 @@ class JointEvaluator(BaseEstimator):
     n_jobs: int | None = None
     verbose: int | None = None
     random_state: Any = None
-
-    def __repr__(self) -> str:
-        try:
-            models = ", ".join(named_estimators(_with_name(self.estimators)))
-            metrics = self.metrics
-            metrics = "usual" if metrics is None else ", ".join(named_metrics(metrics))
-        except (TypeError, ValueError):  # evaluate raises for wrong options
-            return object.__repr__(self)
-        return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         options = self.get_params(deep=False).items()
@@ -593,11 +581,7 @@ def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
     batch.
     """
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
-        size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
-        raise TypeError(
-            f"batches must be {_BATCHES}, got {type(batch).__name__}{size}; "
-            "pass a single batch as [(X, y)]"
-        )
+        raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batch)}")
     X, y, weights = (*batch, None)[:3]
     if weighted not in (None, weights is not None):
         raise ValueError("either all batches or no batch must have a sample_weight")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -46,7 +46,7 @@ from skci.data.suites import METRICS, Suite
 from skci.inference.designs.strata import Strata, without_average
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import IncompleteSample, JointEstimate
-from skci.inference.parameter import ParameterLabels, TableParameter
+from skci.inference.parameter import TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.functional import exp_ratio
 from skci.measures.traits import IDENTITY, LOG, MeasureProperties
@@ -58,7 +58,6 @@ from skci.reports.kinds import GradesReport, RunsReport, SuiteReport, runs_repor
 
 SAMPLES = ["independent", "runs", "paired-runs"]
 _RUNS = SAMPLES[1:]
-_UNBOUNDED = -np.inf, np.inf
 
 
 @with_hints
@@ -293,9 +292,12 @@ def grades_report(
     names = dict(model=model, item=item, sample=sample, run=run, scorer=scorer)
     read = partial(_read, data=data, names=names, rows=rows, samples=samples)
     graded, runs = read(grades)
-    functions = data.functions if isinstance(data, AggregatedGrades) else {}
-    sizes = [*map(sizes_of, functions)]
-    scorers = [scorer for scorer in graded.scorers if scorer not in sizes]
+    scorers = graded.scorers
+    functions: Mapping[str, str] = {}
+    if isinstance(data, AggregatedGrades):
+        functions = data.functions
+        sizes = [*map(sizes_of, functions)]
+        scorers = [scorer for scorer in scorers if scorer not in sizes]
     options = bounds, higher_is_better, method, runs is not None
     metrics = _metrics(scorers, functions, *options)
     if proxy is not None:
@@ -320,12 +322,11 @@ def grades_report(
     by_pair = missing_grades == "pairwise"
     if by_pair and runs is not None:
         raise ValueError("missing_grades must not be 'pairwise' with runs")
-    ranges = [
-        # Sums and sizes are unbounded.
-        metrics[scorer][0].bounds if scorer in {*scorers} - {*functions} else _UNBOUNDED
-        for scorer in graded.scorers
-    ]
-    items = graded.items(ranges, missing_grades)
+    ranges = dict.fromkeys(graded.scorers, (-np.inf, np.inf))
+    for scorer, (trait, _) in metrics.items():
+        if scorer not in functions:  # sums and sizes are unbounded
+            ranges[scorer] = trait.bounds
+    items = graded.items([*ranges.values()], missing_grades)
     drawn = items.sample
     bind = partial(_bind, drawn, metrics, graded.scorers, functions)
     parameters: Iterable[TableParameter] = bind(drawn.parts)
@@ -340,7 +341,7 @@ def grades_report(
     )
     if runs is not None:
         return runs_report(joint, runs)
-    references = None if by is None else partial(_references, drawn, bind)
+    references = None if by is None else partial(bind_references, drawn, bind=bind)
     return GradesReport(joint, references, _items=items)
 
 
@@ -485,13 +486,12 @@ def _read_frame(
         )
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     _check_named({k: name for k, name in columns.items() if k != "by"})
-    if grades is None:
-        raise TypeError("grades must name one or more columns of data, got None")
     if isinstance(grades, str):
         grades = {UNNAMED: grades}
-    elif columns["scorer"] is not None:
+    elif grades is None or columns["scorer"] is not None:
         raise TypeError(
-            f"grades must name a single column of data with scorer=, got {grades!r}"
+            "grades must name columns of data, a single one with scorer=, got "
+            f"{grades!r}"
         )
     frame = Frame(data, {"grades": grades, **columns})
     read = frame.read(["numbers"], rows, missing=["grades"])
@@ -586,19 +586,6 @@ def _bind(
                 function = exp_ratio if is_perplexity else truediv
                 sizes = column_values[sizes_of(scorer)][binding.within]
                 yield binding.of_sums(trait, function, values, sizes)
-
-
-def _references(
-    sample: Sample,
-    bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
-    to: str,
-) -> dict[ParameterLabels, TableParameter]:
-    """Return the parameters with which subgroups are compared.
-
-    These parameters are computed from all items, or from the items outside the
-    subgroup.
-    """
-    return bind_references(sample, to, lambda part: bind([part]))
 
 
 @with_hints

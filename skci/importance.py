@@ -143,19 +143,16 @@ def importance_report(
         for (feature, _), permutation in permutations.items()
     )
     request = metric_set.request(named, scored)
-    number = 1 + len(permutations)
-    observed, *responses_permuted = respond_to_each(
-        named, chain([X], permuted), number, request, n_jobs, verbose
-    )
-    columns: dict[str, tuple[str, str | None]] = {
-        name: (name, None) for name, _ in named
-    }
+    how = 1 + len(permutations), request, n_jobs, verbose
+    observed, *all_responses = respond_to_each(named, chain([X], permuted), *how)
+    names = [name for name, _ in named]
+    columns: dict[str, tuple[str, str | None]] = {name: (name, None) for name in names}
     receivers: dict[str, tuple[str, Array]] = {}
     predicted, scores = map(dict, observed)
     for ((feature, s), permutation), responses in zip(
-        permutations.items(), responses_permuted, strict=True
+        permutations.items(), all_responses, strict=True
     ):
-        for name, _ in named:
+        for name in names:
             model = _permuted_name(name, feature)
             title = run_name(model, s)
             columns[title] = model, str(s)
@@ -164,25 +161,14 @@ def importance_report(
                 if name in responded:
                     kind[title] = responded[name]
     sample = reader.sample(predicted or None, scores or None, by_rows=True)
-    joint = metric_set.estimate(sample)
-    source: Any = joint.source
-    by_key = {parameter.key: parameter for parameter in source.parameters}
-    with_donors = [
+    by_key = {parameter.key: parameter for parameter in metric_set.bind(sample)}
+    with_donors = (
         _with_donors(parameter, by_key, receivers, sample.rows)
-        if parameter.key.model in receivers
-        else parameter
-        for parameter in source.parameters
-    ]
-    joint = replace(joint, source=source.with_parameters(with_donors))
-    means = mean_over_runs(
-        joint,
-        columns,
-        False,
-        DF_METHODS[0],
-        f"over {n_repeats} permutations",
-        at_least_rows=False,
+        for parameter in by_key.values()
     )
-    names = [name for name, _ in named]
+    joint = metric_set.joint(with_donors, sample)
+    runs = columns, False, DF_METHODS[0], f"over {n_repeats} permutations"
+    means = mean_over_runs(joint, *runs, at_least_rows=False)
     contrasts = _contrasts(means.parameters, names, [*metric_set.metrics], [*chosen])
     # The skewness is known for rows, but not for permutations.
     contrast_method = "delta" if method is None else None
@@ -251,11 +237,14 @@ def _with_donors(
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Account for the donation of feature values in the influence values of rows.
+    """Return a parameter whose influence values allow for donated feature values.
 
+    The parameter of a model without a permuted feature is returned unchanged.
     `receivers` maps the name of each permuted model to the name of the original model
     and to the index of the row that receives the feature value of each row.
     """
+    if parameter.key.model not in receivers:
+        return parameter
     model, receiver = receivers[parameter.key.model]
     unpermuted = by_key[replace(parameter.key, model=model)]
     permuted, reference = (

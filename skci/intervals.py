@@ -15,6 +15,7 @@ from skci._validation import (
     as_numbers,
     check_degrees,
     check_directions,
+    check_distinct,
     check_mutually_exclusive,
     check_settings,
     check_sizes,
@@ -420,12 +421,8 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
             f"reports must all have the same kinds of labels, got "
             f"{sorted(map(list, kinds))}"
         )
-    for names in labels:
-        if labels.count(names) > 1:
-            raise ValueError(
-                f"reports must have distinct model names, got {names['model']!r} "
-                f"twice for the metric {names['metric']}"
-            )
+    titles = [", ".join(names.values()) for names in labels]
+    check_distinct(titles, "reports", "models and metrics")
     return JointReport(combined)
 
 

@@ -258,12 +258,11 @@ def _compared_models(
     """Return the coefficients of models: 1, or 1 and -1 for a difference."""
     names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
     chosen = [models] if isinstance(models, str) else [*(models or names)]
-    if not 1 <= len(chosen) <= 2 or len({*chosen}) < len(chosen):
+    is_known = {*chosen} <= {*names} and len({*chosen}) == len(chosen)
+    if not is_known or len(chosen) not in (1, 2):
         raise ValueError(
-            f"models must be one model, or two models to be compared, got {chosen}"
+            f"models must be one of {names}, or two models to be compared, got {chosen}"
         )
-    if unknown := [name for name in chosen if name not in names]:
-        raise ValueError(f"models must be among {names}, got {unknown[0]!r}")
     return dict(zip(chosen, (1.0, -1.0), strict=False))
 
 
@@ -318,9 +317,8 @@ class _LabelChoice:
         squared_weights = row_weights[labelled] ** 2 * represented
         variance = squared_weights @ observed**2
         if checked.cluster_numbers is not None:
-            influence = (
-                explained.copy()
-            )  # an unbiased sum over all rows, given the clusters
+            # The sum over all rows is unbiased, given the clusters.
+            influence = explained.copy()
             influence[labelled] += represented * residuals
             weighted = (row_weights * influence)[checked.kept]
             totals = np.bincount(checked.cluster_numbers, weighted)
@@ -358,9 +356,8 @@ class _LabelChoice:
         but not below the earlier probabilities, and at most 1.
         """
         size = np.sqrt(self.expected_squared_residual)
-        size /= size[
-            size > 0
-        ].min()  # at scale 1 all rows with positive weight are labelled
+        # At scale 1, all rows with positive weight are labelled.
+        size /= size[size > 0].min()
 
         def scaled(scale: float) -> Array:
             return np.clip(scale * size, self.probability, 1.0)

@@ -217,8 +217,8 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
         )
     if (votes.outcome == TIE).all():
         raise ValueError(
-            "outcome must have wins, got only ties; strengths are log-odds of "
-            "winning, whose differences cannot be estimated from ties alone"
+            "outcome must have wins, got only ties, from which log-odds of winning "
+            "cannot be estimated"
         )
     if one_sided := votes.one_sided():
         part, missing = one_sided
@@ -233,10 +233,10 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
         order = named(np.argsort(-direction, kind="stable"))
         raise ValueError(
             "outcome must have wins of weaker models over stronger models, got only "
-            f"wins in the order {order}, and ties between neighbours. Strengths are "
-            "then not finite. Count ties as half a win for each model: replace each "
-            "tie by 'first' and 'second', both with sample_weight 0.5 (in a shell a "
-            "column of 0.5 as --weights) and in the same group"
+            f"wins in the order {order}, and ties between neighbours, so that "
+            "strengths are not finite. Count ties as half a win for each model: "
+            "replace each tie by 'first' and 'second', both with sample_weight 0.5 and "
+            "in the same group"
         )
 
 
@@ -244,17 +244,12 @@ def _check_effects(votes: Votes) -> None:
     """Check that the effects of position and covariates have finite estimates."""
     if not votes.has_effects:
         return
-    if not votes.is_identified:
+    if not votes.is_identified or votes.recession() is not None:
         raise ValueError(
-            "position and covariates must vary among votes on the same models, got "
-            "effects that cannot be distinguished from each other or from strengths, "
-            "for example because one model always comes first; remove one of them"
-        )
-    if votes.recession() is not None:
-        raise ValueError(
-            "position and covariates must not predict votes without error, got effects "
-            "that are not finite, for example because the first model always wins; "
-            "remove one of them"
+            "position and covariates must vary among votes on the same models, and not "
+            "predict votes without error, got effects that are not finite or cannot be "
+            "distinguished, for example because the first model always wins; remove "
+            "one of them"
         )
 
 
@@ -267,16 +262,12 @@ def _parameters(
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties
     keys = [ParameterLabels(STRENGTH, model) for model in models]
     keys += [ParameterLabels(effect, "all models") for effect in effects]
+    properties: dict[str, Any] = {"bounds": (-math.inf, math.inf), **BY_INFLUENCE}
     parameters = []
     for k, key in enumerate(keys):
         is_model = k < len(models)
         slope, origin = (factor, centre) if is_model else (1.0, 0.0)
-        trait = MeasureProperties(
-            key.metric,
-            bounds=(-math.inf, math.inf),
-            has_better=is_model,
-            **BY_INFLUENCE,
-        )
+        trait = MeasureProperties(key.metric, has_better=is_model, **properties)
         value, values = origin + slope * float(estimates[k]), slope * influence[:, k]
         fields = {"key": key, "trait": trait, "method": "delta", "index": index}
         parameters.append(

@@ -170,8 +170,16 @@ def test_a_design_is_known_by_its_members():
     ("options", "error", "message"),
     [
         ({"design": "site"}, TypeError, "design must be one of skci.designs"),
-        ({"design": ITEM}, TypeError, r"got ndarray of shape .*design=Strata\(...\)"),
-        ({"design": Strata}, TypeError, "pass an instance of the class, Strata"),
+        (
+            {"design": ITEM},
+            TypeError,
+            r"design must be one of .*, got ndarray of shape",
+        ),
+        (
+            {"design": Strata},
+            TypeError,
+            r"design must be one of .*, got <class .*Strata",
+        ),
         (
             {"design": Grouped(ITEM), "groups": ITEM},
             ValueError,

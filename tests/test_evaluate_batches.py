@@ -120,8 +120,12 @@ GOOD = X[:9], Y[:9] > 0
         ([], ValueError, r"batches must be pairs \(X, y\) .* got none"),
         (3, TypeError, r"batches must be pairs \(X, y\) .* got 3"),
         ([GOOD, X], TypeError, "batch 1: batches must be pairs .* got ndarray"),
-        (GOOD, TypeError, r"batch 0: .* got ndarray; pass a single batch as \[\(X"),
-        ([GOOD, (X,)], TypeError, "batch 1: batches must be pairs .* got tuple of 1"),
+        (GOOD, TypeError, r"batch 0: batches must be pairs \(X, y\) .* got ndarray"),
+        (
+            [GOOD, (X,)],
+            TypeError,
+            "batch 1: batches must be pairs .* got tuple of length 1",
+        ),
         (
             [GOOD, (X[:9], Y[:8] > 0)],
             ValueError,

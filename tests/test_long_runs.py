@@ -553,12 +553,3 @@ def test_arrays_with_a_column_for_each_run_are_to_be_transposed():
     y = np.arange(12) % 2
     report = joint_report(y, Runs(list(crowd)), metrics="accuracy")
     assert_allclose(report.estimates, [(crowd == y).mean()])
-
-
-def test_options_of_long_tables_are_explained():
-    table = long_table(*study())
-    message = r"reader; pass it as .*\*\*Runs\.from_long\(data, \.\.\.\)"
-    with pytest.raises(TypeError, match=message):
-        joint_report(
-            "truth", y_score="score", data=table, metrics="roc_auc", reader="reader"
-        )

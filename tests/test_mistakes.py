@@ -230,43 +230,25 @@ def test_what_is_in_a_module_is_told_where(name, module):
 @pytest.mark.parametrize(
     ("call", "message"),
     table(r"""
-REPORT.differences(reference="A") -> reference; .* control='A'
-REPORT.differences(baseline="A") -> baseline; .* control='A'
-REPORT.differences(baseline="A", sort=True) -> baseline, sort; pass it as control='A'
-REPORT.differences(metrcs="f1") -> metrcs; did you mean metrics
-REPORT.best(metrics="f1") -> metrics; pass it as metric='f1'
-REPORT.ranks().top(metrics="f1") -> metrics; pass it as metric='f1'
-REPORT["A", "f1"].pvalue(nul=0.5) -> nul; did you mean null
-REPORT["A", "f1"].confidence_interval(alpha=0.1)
-    -> alpha; pass it as confidence_level=1 - alpha
+REPORT.differences(reference="A") -> reference; did you mean control\?
+REPORT.differences(baseline="A", sort=1) -> baseline, sort; did you mean control\?
+REPORT.differences(metrcs="f1") -> metrcs; did you mean metrics\?
+REPORT.best(metrics="f1") -> metrics; did you mean metric\?
+REPORT.ranks().top(metrics="f1") -> metrics; did you mean metric\?
+REPORT["A", "f1"].pvalue(nul=0.5) -> nul; did you mean null\?
 REPORT["A", "f1"].confidence_interval(level=0.9)
-    -> level; pass it as confidence_level=0.9
-REPORT.differences(alpha=0.1)
-    -> alpha; the confidence level is set on the report, as in report.at\(0.9\)
-REPORT.plot(figsize=(4, 3))
-    -> figsize; pass it as ax=plt\.subplots\(figsize=\(4, 3\)\)\[1\]
-joint_report(Y, A, metrics="f1", alpha=0.1)
-    -> alpha; pass it as confidence_level=1 - alpha
-joint_report(Y, A, metrics="f1", ci=90) -> ci; pass it as confidence_level=0.9
-joint_report(Y, A, metrics="f1", weights=SCORES[0])
-    -> weights; pass it as sample_weight=\.\.\.
-joint_report(Y, predictions=Y, metrics="f1")
-    -> predictions; pass it as y_pred=\.\.\.
-joint_report(Y, A, metrics="f1", group=Y)
-    -> group; pass it as groups=\.\.\. if clusters, or by=\.\.\. if subgroups
-joint_report(Y, A, metrics="f1", seeds=[1, 2])
-    -> seeds; pass it as y_pred=Runs\(\.\.\.\), or as \*\*Runs.*
-joint_report(Y, A, metrics="f1", time=Y)
-    -> time; pass it as design=TimeOrder\(\.\.\.\)
-joint_report(Y, A, metrics="f1", strata=Y)
-    -> strata; pass it as design=Strata\(\.\.\.\)
-JointEvaluator(models=MODEL, metrics="f1")
-    -> models; pass it as estimators=LogisticRegression\(\)
-skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; pass it as y_score=\.\.\.
+    -> level; did you mean confidence_level\?
+joint_report(Y, A, metrics="f1", alpha=0.1) -> alpha; did you mean confidence_level\?
+joint_report(Y, A, metrics="f1", weights=Y) -> weights; did you mean sample_weight\?
+joint_report(Y, predictions=Y, metrics="f1") -> predictions; did you mean y_pred\?
+joint_report(Y, A, metrics="f1", group=Y) -> group; did you mean groups\?
+joint_report(Y, A, metrics="f1", time=Y) -> time; did you mean design\?
+JointEvaluator(models=MODEL, metrics="f1") -> models; did you mean estimators\?
+skci.roc_report(Y, y_proba=SCORES[0]) -> y_proba; did you mean y_score\?
 """),
 )
 def test_options_of_other_libraries(call, message):
-    raises(call, TypeError, rf"^\w+\(\) has no parameter {message}.{{0,3}}$")
+    raises(call, TypeError, rf"^\w+\(\) has no parameter {message}; its parameters")
 
 
 @pytest.mark.parametrize(
@@ -276,10 +258,10 @@ REPORT.differences(colour="red")
     -> ^differences\(\) has no parameter colour; its parameters are \['control', .*\]$
 REPORT.best("f1").to_dict(wide=True) -> no parameter wide; its parameters are \[\]$
 skci.designs.Runs.from_long(X, case="case", reader="r", modality="m", truth="y")
-    -> reader, modality, truth; pass it as run='r'; .* model='m'; pass it as y_true='y'$
-F1CI(alpha=0.1) -> ^F1CI.* 'alpha'; pass it as confidence_level=1 - alpha\. The opt
+    -> reader, modality, truth; did you mean run\?; .* model\?; did you mean y_true\?
+F1CI(alpha=0.1) -> ^F1CI.* 'alpha'; did you mean confidence_level\?\. The opt
 F1CI()(Y, A, alpha=0.1)
-    -> ^F1CI has no option alpha; pass it as confidence_level=1 - alpha\. A call
+    -> ^F1CI has no option alpha; did you mean confidence_level\?\. A call
 """),
 )
 def test_options_that_there_are_not(call, message):
@@ -369,8 +351,6 @@ def test_what_is_taken_for_something_else(call, message):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     table(r"""
-skci.MatthewsCorrcoefCI -> AttributeError
-    -> has no attribute 'MatthewsCorrcoefCI'; did you mean MatthewsCorrCoefCI\?$
 REPORT.best(["f1"])["f1", "A"] -> KeyError
     -> got \('f1', 'A'\); .* as in best\(\)\[metric\]\[model\]
 joint_report(Y, MODELS, metrics="F1").requirements("A - B f1 >= -0.1") -> KeyError
@@ -482,7 +462,7 @@ def test_requirements_in_another_case_than_the_metric():
 def test_numbers_beyond_floats():
     plan = {"disagreement": 0.1, "power": 0.8}
     call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
-    raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
+    raises(call, ValueError, r"^n_samples must be a number from 2 to 2\*\*53, got 1000")
     message = r"^y_true must hold labels below 2\*\*53 if they are floats"
     labels = [2.0**53, 2**53 + 1]
     raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)

@@ -374,9 +374,7 @@ def test_functions_of_users_take_a_row_for_each_query():
                 metrics=[metric, "ndcg"],
                 query=query,
             )
-        with pytest.raises(
-            TypeError, match=r"no option query; .*only ranking metrics use it"
-        ):
+        with pytest.raises(TypeError, match="no option query"):
             metric(truth, scores, query=query)
 
 

@@ -323,7 +323,7 @@ def test_no_name_reaches_a_terminal_unescaped():
             *(report.findings() + by.findings() + report.differences().findings()),
             *(by.gaps().findings() + report.individual().findings()),
             *(repr(each[key]) for each in (report, by, by.gaps()) for key in each),
-            repr(JointEvaluator(models, metrics)),
+            *repr(JointEvaluator(models, metrics)).splitlines(),
             *report.to_markdown().splitlines(),
             *report.to_latex().splitlines(),
             report._repr_html_(),

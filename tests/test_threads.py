@@ -1,6 +1,5 @@
 """Reports in several threads neither lose nor double the warnings of others."""
 
-import os
 import pickle
 import sys
 import threading
@@ -14,7 +13,6 @@ import pytest
 import threadpoolctl
 from slow import slow_except
 
-import skci._threads
 from skci import (
     AccuracyCI,
     JointAccumulator,
@@ -186,13 +184,3 @@ def test_what_is_limited_already_is_left_alone():
         with few_threads(MIDDLING):
             other.restore_original_limits()
         assert threads_of_blas() == before
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_process_forked_meanwhile_can_limit_threads():
-    with limited_elsewhere():
-        child = os.fork()
-        if not child:
-            os._exit(not skci._threads._limited.acquire(blocking=False))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, dataclass, distinct_rows, factorise
-from skci._options import design_hint, short_repr
+from skci._options import short_repr
 from skci._validation import (
     as_array,
     as_numbers,
@@ -202,7 +202,7 @@ class RowOptions:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
                 "n_units and components, as described in skci.designs.Design, "
-                f"got {short_repr(design)}{without}{design_hint(design)}"
+                f"got {short_repr(design)}{without}"
             )
         if rows.counts is not None and (rows.counts > 1).any():
             exclusive["counts"] = self.counts

@@ -409,17 +409,17 @@ class ParameterBuilder:
 def bind_references(
     sample: Sample,
     to: str,
-    bind: Callable[[frozenset[int]], Iterable[TableParameter]],
+    bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
     """Return the parameter with which each subgroup is compared.
 
     A subgroup is compared with all other subgroups if `to` is "rest", and with all rows
-    if `to` is "overall". The function `bind` returns the parameters for the union of
+    if `to` is "overall". The function `bind` returns the parameters for unions of
     several subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)
-    bound = {part: list(bind(part)) for part in dict.fromkeys(parts)}
+    bound = {part: list(bind([part])) for part in dict.fromkeys(parts)}
     return {
         replace(parameter.key, subgroup=names): parameter
         for names, part in zip(sample.subgroups.names, parts, strict=True)

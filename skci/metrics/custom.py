@@ -29,6 +29,10 @@ from skci.metrics.functions_of_rows import (
 )
 from skci.metrics.regression import RegressionMetricCI
 
+_QUERY_HINT = (
+    "only ranking metrics use it. A function of the rows requires one row per query, "
+    "as matrices or lists of items; pass clusters of rows as groups="
+)
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
 _ROUNDING = 1e-8  # relative rounding error of a central difference

@@ -379,7 +379,7 @@ class MetricSet:
         A subgroup is compared with all other rows if `to` is "rest", and with all rows
         if `to` is "overall".
         """
-        return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
+        return bind_references(sample, to, partial(self.bind, sample, None))
 
     def bind(
         self, sample: Sample, parts: Iterable[frozenset[int] | None] | None = None

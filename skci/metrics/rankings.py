@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import Array, allow_underflow
-from skci._options import parameters_from, with_keywords_of
+from skci._options import entry_point, parameters_from
 from skci._validation import check_integer, check_number, check_positive_number
 from skci.data.responses import RANKING_METHODS, scores_of
 from skci.data.row_options import RowOptions
@@ -157,7 +157,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     _score_methods = RANKING_METHODS
     _may_miss = True
 
-    @with_keywords_of(MetricCI.__call__)
+    @entry_point(MetricCI.__call__)
     @allow_underflow
     def __call__(  # type: ignore[override]
         self, y_true: Any, y_score: Any, *more: Any, query: Any = None, **options: Any

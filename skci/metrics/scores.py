@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property, dot
-from skci._options import with_keywords_of
+from skci._options import entry_point
 from skci._validation import check_integer, first_names, join_names
 from skci.data.labels import (
     check_all_labels,
@@ -338,7 +338,7 @@ class ScoreMetricCI(MetricCI):
     reads = "scores"
     _symmetric = False
 
-    @with_keywords_of(MetricCI.__call__)
+    @entry_point(MetricCI.__call__)
     def __call__(  # type: ignore[override]
         self, y_true: Any, y_score: Any, *more: Any, **options: Any
     ) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypedDict
 
 import numpy as np
 from sklearn import get_config
@@ -99,6 +99,19 @@ class TrainingSizes(NamedTuple):
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
+
+
+class Fits(TypedDict, total=False):
+    """Options for fitting models and computing intervals."""
+
+    groups: Any
+    sample_weight: Any
+    confidence_level: float
+    method: str | Mapping[str, str] | None
+    pos_label: Any
+    n_jobs: int | None
+    verbose: int | None
+    random_state: Any
 
 
 @dataclass(frozen=True, eq=False)

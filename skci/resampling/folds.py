@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from skci._arrays import Array
+from skci._options import entry_point
 from skci._validation import named_estimators, named_values
 from skci.data.rows import shape_of
 from skci.reports.kinds import CrossValidationReport
-from skci.resampling.estimation import Resampling
+from skci.resampling.estimation import Fits, Resampling
 
 
 def cross_val_folds(
@@ -83,18 +84,9 @@ def cross_val_folds(
     return folds[np.argsort(rows)]
 
 
+@entry_point(Resampling.from_data, Fits)
 def fold_models_report(
-    cv_results: Any,
-    X: Any,
-    y: Any,
-    *,
-    metrics: Any,
-    groups: Any = None,
-    sample_weight: Any = None,
-    confidence_level: float = 0.95,
-    method: str | Mapping[str, str] | None = None,
-    pos_label: Any = None,
-    random_state: Any = None,
+    cv_results: Any, X: Any, y: Any, *, metrics: Any, **options: Unpack[Fits]
 ) -> CrossValidationReport:
     """Report the mean performance of the models fitted by cross_validate.
 
@@ -122,6 +114,11 @@ def fold_models_report(
         the method by metric, with "*" for all other metrics.
     pos_label : label, optional
         Positive label of metrics without a `pos_label`, by default 1.
+    n_jobs : int, optional
+        Number of predictions to run in parallel, as in joblib.
+    verbose : int, optional
+        0 prints nothing. By default, predictions that take more than 3 seconds show
+        their progress on a terminal or in a notebook.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points for the critical value. None means a fixed
         seed.
@@ -162,21 +159,9 @@ def fold_models_report(
     results = _named_results(cv_results)
     models = {name: result["estimator"] for name, result in results.items()}
     splits = _common_splits(results)
-    procedures = Resampling.from_data(
-        {name: fitted[0] for name, fitted in models.items()},
-        X,
-        y,
-        metrics,
-        needs_variance=False,
-        cv=splits,
-        groups=groups,
-        sample_weight=sample_weight,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        random_state=random_state,
-        keep=True,
-    )
+    first = {name: fitted[0] for name, fitted in models.items()}
+    uses: dict[str, Any] = {"cv": splits, "needs_variance": False, "keep": True}
+    procedures = Resampling.from_data(first, X, y, metrics, **uses, **options)
     by_fold = [{name: models[name][k] for name in models} for k in range(len(splits))]
     return procedures.fold_models(by_fold)
 
@@ -192,15 +177,13 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
         if not {"estimator", "indices"} <= {*keys}:
             raise ValueError(
                 "cv_results must be results of cross_validate with "
-                "return_estimator=True and return_indices=True, got "
-                f"{keys}"
+                f"return_estimator=True and return_indices=True, got {keys}"
             )
-        sizes = [len(result["indices"][part]) for part in ("train", "test")]
-        n_models = len(result["estimator"])
-        if not n_models or sizes != [n_models, n_models]:
+        n_models, n_splits = len(result["estimator"]), len(result["indices"]["train"])
+        if n_models != n_splits:
             raise ValueError(
-                f"cv_results must hold an estimator for each split, got {n_models} and "
-                f"{sizes[0]} training and {sizes[1]} test sets"
+                "cv_results must hold an estimator for each split, got "
+                f"{n_models} estimators for {n_splits} splits"
             )
     if several:
         return named
@@ -217,9 +200,8 @@ def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
     first, *remaining = splits.values()
     for second in remaining:
         sets = zip(itertools.chain(*first), itertools.chain(*second), strict=False)
-        if len(first) != len(second) or not all(
-            itertools.starmap(np.array_equal, sets)
-        ):
+        are_equal = all(itertools.starmap(np.array_equal, sets))
+        if len(first) != len(second) or not are_equal:
             raise ValueError(
                 "cv_results must have the same splits for all estimators, "
                 f"{list(results)}; a splitter that shuffles needs a random_state"

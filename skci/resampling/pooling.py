@@ -94,7 +94,7 @@ class EvaluatedPool:
 
         Each metric must be the mean of its losses. The rows are the units of the
         sample. The loss of a row is the estimate plus the influence value of the row.
-        The losses of a mean do not change with the weights of the rows.
+        A metric is a mean if these losses do not change with the weights of the rows.
         """
         losses, rng = [], np.random.default_rng(0)
         for parameter, best in zip(self.parameters, self.best, strict=True):

@@ -180,11 +180,9 @@ class SplitT(Scheme):
             return
         splits = rows.splits()
         if len(splits) < 2:
-            default = f", which is the default for splits by {self.default_for}"
             raise ValueError(
-                f"cv must make at least two splits with resampling={self.name!r}"
-                f"{default * bool(self.default_for)}, got {len(splits)}; "
-                "target='fold-models' accepts one split"
+                f"cv must make at least two splits with resampling={self.name!r}, got "
+                f"{len(splits)}; target='fold-models' accepts one split"
             )
         yield from _batched(splits)
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from skci._arrays import Array
+from skci._options import short_repr
 from skci._validation import as_array, check_integer
 
 _FOLDS = 5  # default number of folds
@@ -136,10 +137,9 @@ def _check_splits(pairs: Iterable[Any], n: int) -> Iterator[Split]:
     k = -1
     for k, pair in enumerate(pairs):
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            size = f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
             raise ValueError(
                 "cv must make pairs of training and test rows, got "
-                f"{type(pair).__name__}{size} as split {k}"
+                f"{short_repr(pair)} as split {k}"
             )
         train, test = (
             _check_part(part, name, n, f" as split {k}")
