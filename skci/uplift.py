@@ -86,14 +86,14 @@ def _half_steps(values: Array) -> Array:
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Differentiate the area under a curve by the values and shares of its points."""
+    """Return derivatives of the area under a curve in the values and shares."""
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
     return in_values, -_half_steps(values)
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Differentiate a metric at a share by the values and shares of curve points.
+    """Return derivatives of a metric at a share in the values and shares of a curve.
 
     The slope of the curve is estimated over `width` on both sides of `share`, because
     two neighbouring points are too close to determine the slope.
@@ -116,7 +116,7 @@ class _Trial(NamedTuple):
 
     @property
     def summands(self) -> Array:
-        """Contributions of each row to the sums that determine curves, shape (5, n).
+        """Contributions of each row to the five sums that determine the curves.
 
         Every row contributes 1 to the first sum. A treated row contributes 1 and y,
         divided by the propensity, to the next two sums. A control row contributes 1 and
@@ -128,11 +128,11 @@ class _Trial(NamedTuple):
         return np.stack([np.ones(len(self.y)), *columns])
 
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
-        """Return the ranks of the rows, cumulative sums, and curves to differentiate.
+        """Return the ranks of the rows, cumulative sums, and curves with derivatives.
 
-        Sums and curves have one point for each distinct score. The list contains the
-        curves once for each of the ten sums, with a complex step in this sum: the
-        imaginary parts are derivatives by the sum.
+        Sums and curves have one point for each distinct score. The curves are computed
+        ten times, each time with an imaginary step added to one of the ten sums of
+        `_curves`. Their imaginary parts contain the derivatives in this sum.
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]
@@ -142,7 +142,7 @@ class _Trial(NamedTuple):
         return rank, top, [_curves(sums + step) for step in steps]
 
     def estimate(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Return the value of a metric and its influence values, shape (n,)."""
+        """Return the value of a metric, and the influence value of each row."""
         value, influence = self._linear(metric, share, ranked)
         if metric == "qini":
             perfect = self.ranked(self.y * (2 * self.treated - 1))
@@ -275,7 +275,8 @@ def uplift_report(
     matter. The influence value of a row is the derivative of a metric by the weight of
     the row, which also moves the ranks of all other rows. For a metric at a share, the
     influence value includes the slope of the curve, estimated over a width of
-    :math:`n^{-1/5} / 4` to both sides of the share.
+    :math:`n^{-1/5} / 4` to both sides of the share. Intervals have a t quantile with
+    Satterthwaite's degrees of freedom, and are corrected for skewness (Hall [4]_).
 
     Propensities predicted by a model are treated as known. If the model is correct,
     intervals are then too wide rather than too narrow [3]_.
@@ -288,6 +289,8 @@ def uplift_report(
        Marketing Analytics Journal 1, 14-21.
     .. [3] Hirano, Imbens and Ridder (2003). Efficient Estimation of Average Treatment
        Effects Using the Estimated Propensity Score. Econometrica 71, 1161-1189.
+    .. [4] Hall (1992). On the Removal of Skewness by Transformation. Journal of the
+       Royal Statistical Society B 54, 221-228.
 
     Examples
     --------

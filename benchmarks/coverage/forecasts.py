@@ -169,9 +169,8 @@ def tables(simulate: Simulator) -> Tables:
     found, of_subgroups = simulate(IN_TIME, 400), simulate(SUBGROUPS, 400)
     columns = ("settings", "minimum", "mean", "maximum", "below .93")
     columns = (*columns, "below .93, not warned", "unwarned misses")
-    summary = extremes(
-        found, *columns, autocorrelation="autocorrelation", call="intervals"
-    )
+    names = {"autocorrelation": "autocorrelation", "rows": "rows", "call": "intervals"}
+    summary = extremes(found, *columns, **names)
     return {
         "In short": [summary],
         "In order of time": [by_call(found, "estimate")],

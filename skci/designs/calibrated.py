@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -139,7 +139,7 @@ class Calibrated:
                 "Calibrated requires either like, or at least one of margins and means"
             )
         for name in names or self.like:
-            check_choice(name, [*variables], "variables of the target")
+            check_choice(name, [*variables], "each variable of margins, means and like")
             if hasattr(self, name):
                 raise ValueError(f"X must not name a variable {name!r}; rename it")
             setattr(self, name, variables[name])
@@ -306,7 +306,7 @@ def _indicators(name: str, values: Array, levels: Iterable[Any]) -> dict[str, Ar
     return {f"{name} = {level!r}": values == level for level in levels}
 
 
-def _odds(columns: Mapping[str, Array], n_rows: int) -> Array:
+def _odds(columns: dict[str, Array], n_rows: int) -> Array:
     """Estimate the odds that rows of the test set belong to the target sample.
 
     The odds are predicted out of fold by a logistic regression. In `columns`, the rows

@@ -68,10 +68,10 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Number of distinct times, for each row, at which censoring hides its label.
+        r"""Index of each row in the estimated probabilities of no censoring.
 
-        The label is hidden if the row is censored before :math:`\min(T, t)`, where T is
-        the time of the row and t is `time`.
+        A label is known unless the row is censored before :math:`\min(T, t)`,
+        where T is the time of the row and t is `time`.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -132,7 +132,7 @@ class ShareOfEvents(EventBy):
 
 @dataclass(frozen=True)
 class Events:
-    """Event indicator and time of each row, and the time up to which events count.
+    """Event indicator and time of each row, and the time by which to predict events.
 
     `truth` has shape (m, 2). The first column is the event indicator (0 or 1), and the
     second column is the time of the event or of censoring.

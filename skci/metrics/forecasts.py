@@ -33,6 +33,7 @@ from skci.measures.traits import LOSS
 from skci.metrics.base import MetricAtNumber, MetricCI, option
 from skci.metrics.binding import ParameterBuilder
 
+_QUANTILES = "{'model': {0.1: low, 0.9: high}}"
 _ROUNDING = 1e-9  # largest difference of levels that are treated as equal
 
 
@@ -61,9 +62,9 @@ class Forecasts(NamedTuple):
         values = as_numbers(items.tolist() if items.dtype == object else items, name)
         if values.ndim != 2:
             raise ValueError(
-                f"{name} must have a column for each member of an ensemble, or be a "
-                f"mapping of levels to quantiles, got shape {values.shape}; "
-                "joint_report accepts y_pred={'model': {0.1: low, 0.9: high}}"
+                f"{name} must have a column for each member of an ensemble, or for "
+                "each parameter of a distribution, or be quantiles by level, got shape "
+                f"{values.shape}; joint_report accepts y_pred={_QUANTILES}"
             )
         return cls(name, truth, values, levels)
 

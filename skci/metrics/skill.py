@@ -95,9 +95,9 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: ParameterBuilder, model: str) -> Array:
-        """Return the loss of each row. The mean loss is the score of the model.
+        """Return losses of the rows, whose mean is the score of the model.
 
-        For scores that are not means over rows, this holds only to first order.
+        If a score is not a mean over rows, its losses are a first-order approximation.
         """
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)

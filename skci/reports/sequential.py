@@ -97,11 +97,10 @@ class SequentialReport(RequirementReport):
         state = {0: "decided", n: "open"}.get(n_open, f"{n_open} of {n} open")
         if self.next_look is None:
             return f"{state} after {self.n_used:,} of {self.n_planned:,} {units}"
+        read, planned = f"{self.n_read:,} {units}", f"look at {self.next_look:,}"
         if not self.n_used:
-            state = f"{state} before the first look at {self.next_look:,}"
-            return f"{self.n_read:,} {units}: {state}"
-        state = f"last look at {self.n_used:,}, {state}"
-        return f"{self.n_read:,} {units}: {state}; next look at {self.next_look:,}"
+            return f"{read}: {state} before the first {planned}"
+        return f"{read}: last look at {self.n_used:,}, {state}; next {planned}"
 
     def to_html(
         self,
@@ -147,8 +146,7 @@ class SequentialReport(RequirementReport):
         if self.next_look is None or "open" not in verdicts:
             return super()._problems(*verdicts)
         ending = f"next look at {self.next_look:,} {self._units}"
-        rows = zip(self._claims, self.verdicts, self.estimates, strict=True)
-        pending = [f"open: {name}: {x}; {ending}" for name, v, x in rows if v == "open"]
+        pending = [f"open: {text}; {ending}" for text in self._sentences("open")]
         return [*super()._problems("refuted"), *pending]
 
     def _part(self) -> Part:
@@ -165,29 +163,6 @@ class SequentialReport(RequirementReport):
     def _columns(self) -> list[Column]:
         looked = Column({"looked": [*self.looked]}, "at n", lambda n: str(n or ""))
         return [*super()._columns(), looked]
-
-    def _keeping(self, earlier: SequentialReport | None) -> SequentialReport:
-        """Return a copy with the earlier verdicts that are "shown" or "refuted"."""
-        if earlier is None:
-            return self
-        decided = {key: row for key, row in earlier._rows_by_key if row[1] != "open"}
-        rows = [decided.get(key, row) for key, row in self._rows_by_key]
-        estimates, verdicts, looked = zip(*rows, strict=True)
-        return replace(self, estimates=estimates, verdicts=verdicts, looked=looked)
-
-    @property
-    def _rows_by_key(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Return labels, estimate, verdict and number of rows for each requirement."""
-        keys = zip(*self.names.values(), self.requirements, strict=True)
-        rows = zip(self.estimates, self.verdicts, self.looked, strict=True)
-        return [*zip(keys, rows, strict=True)]
-
-
-def n_units(report: JointReport) -> int:
-    """Number of independent units: groups or, without groups, items."""
-    design: Any = report._joint.source.design
-    n: int = design.n_units
-    return n
 
 
 class Gate:
@@ -207,6 +182,7 @@ class Gate:
         self._requirements = requirements
         self._plan = Horizon.checked(horizon)
         self._looks = [*self._plan.looks]
+        self._decided: dict[Any, Any] = {}  # estimates, verdicts and numbers of items
         self.report: Any = None  # a SequentialReport after the first look
 
     def check_names(self, metrics: list[str], models: list[str]) -> None:
@@ -238,33 +214,31 @@ class Gate:
             return n > after and n >= self._plan.looks[0]
         return any(after < look <= n for look in self._plan.looks)
 
-    def look(self, report: JointReport) -> None:
+    def look(self, report: Any) -> None:
         """Evaluate the requirements on the items so far if a look is due."""
-        n = n_units(report)
+        n = report._joint.source.design.n_units
         if self.is_due(n):
             self._evaluate(report, n, bisect(self._plan.looks, n) - 1)
 
-    def end(self, report: JointReport, *, final: bool) -> None:
+    def end(self, report: Any, *, final: bool) -> None:
         """Complete the report if the items end before the last planned look.
 
         If `final` is true, evaluate the requirements on all items. Otherwise, the
         report names the next planned look.
         """
-        n, looks = n_units(report), self._plan.looks
+        n, looks = report._joint.source.design.n_units, self._plan.looks
         if self.report is None or (final and n > self.report.n_used):
             self._evaluate(report, n, bisect(looks, n))
         if final:
             return
         starts = looks[:1] if self._plan.continuous else looks
         next_look = next((look for look in starts if look > n), None)
-        self.report = replace(self.report, n_read=n, next_look=next_look)
+        pending: dict[str, Any] = {}
         if n < looks[0]:
-            claim = f"before the first look at {next_look:,}"
+            claim, size = f"before the first look at {next_look:,}", len(self.report)
             verdict = Verdict("open", pvalue=1.0, claim=claim)
-            size = len(self.report)
-            self.report = replace(
-                self.report, verdicts=[verdict] * size, looked=[0] * size
-            )
+            pending = {"verdicts": [verdict] * size, "looked": [0] * size}
+        self.report = replace(self.report, n_read=n, next_look=next_look, **pending)
 
     def _evaluate(self, report: JointReport, n: int, position: int) -> None:
         """Evaluate the requirements at `n` items instead of the planned number."""
@@ -275,15 +249,19 @@ class Gate:
             self._looks[position] = n
         horizon = replace(self._plan, looks=tuple(self._looks))
         report = report._with(replace(report._joint, horizon=horizon))
-        verdicts = report.requirements(self._requirements)
-        sequential = SequentialReport(
-            **vars(verdicts),
+        found = report.requirements(self._requirements)
+        keys = zip(*found.names.values(), found.requirements, strict=True)
+        new = zip(keys, found.estimates, found.verdicts, strict=True)
+        rows = {key: self._decided.get(key, (*row, n)) for key, *row in new}
+        self._decided = {key: row for key, row in rows.items() if row[1] != "open"}
+        estimates, verdicts, looked = zip(*rows.values(), strict=True)
+        self.report = SequentialReport(
+            **vars(found) | {"estimates": estimates, "verdicts": verdicts},
             report=report,
-            looked=[n] * len(verdicts.verdicts),
+            looked=looked,
             n_planned=self._plan.looks[-1],
             n_read=n,
         )
-        self.report = sequential._keeping(self.report)
 
     @property
     def is_closed(self) -> bool:

@@ -50,7 +50,7 @@ class TimeOrder:
         Harvey, Leybourne and Newbold [4]_.
     lags : int, optional
         Largest lag. For "newey-west" the default is :math:`4 (n / 100)^{2/9}`. For
-        "diebold-mariano" it is the forecast horizon minus one, by default 0.
+        "diebold-mariano" pass the forecast horizon minus one; the default is 0.
     cosines : int, optional
         Number of cosines B, by default :math:`\lceil 0.4 n^{2/3} \rceil` for the n rows
         of the shortest series. Use fewer cosines if rows are correlated over longer
