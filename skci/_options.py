@@ -34,7 +34,6 @@ _SYNONYMS = {
     "groups": "cluster cluster_ids clusters group",
     "metric": "metrics scoring",
     "metrics": "measures metric scorers scoring",
-    "model": "modality",
     "pos_label": "positive positive_label",
     "query": "qid queries query_id query_ids",
     "random_state": "rng seed",

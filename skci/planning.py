@@ -7,6 +7,7 @@ pilot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -44,7 +45,7 @@ def __dir__() -> list[str]:
 
 
 _RATES = "prevalence", "recall", "specificity"
-_LARGEST = 2**53  # largest number of rows
+_LARGEST = 2**53  # largest number of rows, in total or in a group
 _NEAR = 1e-10  # distance of the search interval from its limits, relative to its length
 
 
@@ -60,6 +61,8 @@ def sample_size(
     margin: float | None = None,
     claim: str | None = None,
     requirement: str | None = None,
+    group_size: float | None = None,
+    correlation: float | None = None,
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
@@ -102,6 +105,12 @@ def sample_size(
     requirement : str, optional
         Requirement on a single model that the interval must show, such as ">= 0.85";
         see :meth:`.JointReport.requirements`.
+    group_size : float, optional
+        Number of rows per group, for the design effect ``1 + (group_size - 1) *
+        correlation``.
+    correlation : float, optional
+        Intraclass correlation of the values of the rows; the metric is the mean of
+        these values. Required with `group_size`.
     confidence_level : float, default=0.95
         Confidence level of the interval, between 0 and 1.
     method : str, optional
@@ -142,12 +151,11 @@ def sample_size(
     rows, where D and d are the sum and the difference of the proportions of rows that
     only one model gets right [2]_. With a margin, the distance of d from the margin
     replaces d in the denominator. Score intervals use the standard error at the margin
-    in their half width [4]_, which may be much larger if D is small.
-
-    The rows are assumed to be independent. With groups of m rows whose values have the
-    intraclass correlation :math:`\rho`, multiply the number of rows by the design
-    effect :math:`1 + (m - 1) \rho` [3]_. The correlation of a difference within groups
-    is often lower than the correlation of either model.
+    in their half width [4]_, which may be much larger if D is small. All numbers are
+    multiplied by the design effect [3]_. This assumes normal quantiles; with few
+    groups, somewhat more rows are needed. The correlation of a difference within groups
+    is often lower than the correlation of either model. If you know the design effect,
+    multiply the number of rows by it.
 
     The power is a normal approximation. For requirements on proportions, the exact
     power was up to .04 below the planned power with 100 rows, and .1 with 10 rows.
@@ -174,6 +182,12 @@ def sample_size(
     >>> sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
     1955
 
+    The same comparison with ten rows per patient and a correlation of .05:
+
+    >>> options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
+    >>> sample_size("accuracy", **options, group_size=10, correlation=0.05)
+    2835
+
     Two models with F1 of .81 and .84, from a table of both predictions:
 
     >>> negative, positive = [[640, 20], [30, 10]], [[40, 30], [20, 210]]
@@ -191,6 +205,7 @@ def sample_size(
             f"either half_width or power must be given, got {half_width=}, {power=}"
         )
     metric = _check_metric(metric)
+    effect = _design_effect(group_size, correlation)
     is_single = requirement is not None
     if power is not None and difference is expected is requirement is None:
         raise ValueError(
@@ -214,7 +229,7 @@ def sample_size(
             f"expected of shape (2, 2, 2), got {power=}, {margin=} and {claim=}. For "
             "one model, pass power and a requirement such as '>= 0.9'"
         )
-    return n
+    return math.ceil(effect * n)
 
 
 @entry_point(sample_size)
@@ -227,6 +242,8 @@ def minimum_detectable(
     prevalence: float | None = None,
     margin: float | None = None,
     claim: str | None = None,
+    group_size: float | None = None,
+    correlation: float | None = None,
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> float:
@@ -275,8 +292,13 @@ def minimum_detectable(
     metric = _check_metric(metric)
     power = check_probability(power, "power")
     share = check_probability(disagreement, "disagreement")
-    requirement = "a number from 2 to 2**53"
-    n = check_number(n_samples, "n_samples", requirement, lambda x: 2 <= x <= _LARGEST)
+    n = check_number(
+        check_positive_number(n_samples, "n_samples")
+        / _design_effect(group_size, correlation),
+        "n_samples",
+        "from 2 to 2**53, after division by the design effect",
+        lambda x: 2 <= x <= _LARGEST,
+    )
     expected = None if prevalence is None else {"prevalence": prevalence}
     sign = 1.0 if metric.greater_is_better else -1.0
 
@@ -448,3 +470,24 @@ def _pilot(
         design = IndependentRows(rows.n_samples)
         sample = Sample(rows, design, Vocabulary(), codes, ("second", "first"))
     return MetricSet(metric, confidence_level, method).report(sample)
+
+
+def _design_effect(group_size: Any, correlation: Any) -> float:
+    """Return the design effect of groups of equal size."""
+    if (group_size is None) != (correlation is None):
+        raise ValueError(
+            "group_size and correlation must both be given for grouped rows, got "
+            f"{group_size=}, {correlation=}"
+        )
+    if group_size is None:
+        return 1.0
+    requirement = "from 1 to 2**53"
+    m = check_number(
+        group_size, "group_size", requirement, lambda x: 1 <= x <= _LARGEST
+    )
+    minimum = -1 / (m - 1) if m > 1 else -1.0
+    requirement = f"above {minimum:.3g} and at most 1"
+    rho = check_number(
+        correlation, "correlation", requirement, lambda x: minimum < x <= 1
+    )
+    return 1 + (m - 1) * rho

@@ -677,6 +677,7 @@ class Draw:
             "half_width": self.one([0.02, 0.05, 0.1, 0.3, 0.49]),
             "expected": expected,
             **self.settings("confidence_level", "method"),
+            **self.grouping(),
         }
         return skci.sample_size, arguments | (
             self.comparison() if self.chance(0.5) else {}
@@ -704,6 +705,12 @@ class Draw:
         claims = [*["not worse", "better"] * 2, "equivalent", None]
         return {"margin": self.one([0.01, 0.05, 0.1]), "claim": self.one(claims)}
 
+    def grouping(self) -> dict[str, Any]:
+        """Options of a plan for rows in groups."""
+        sizes, correlations = [1, 2, 10, 7.5, 1000], [0, 0.05, 0.5, 1, -0.05]
+        options = {"group_size": self.one(sizes), "correlation": self.one(correlations)}
+        return options if self.chance(0.3) else {}
+
     def detectable(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         arguments = {
             "n_samples": self.one([30, 300, 2000, 2000, 1e5]),
@@ -711,6 +718,7 @@ class Draw:
             "disagreement": self.one([0.02, 0.1, 0.1, 0.3, 0.9]),
             "power": self.one([0.8, 0.8, 0.5, 0.05, 0.999]),
             **self.settings("confidence_level", "method"),
+            **self.grouping(),
             **(self.margin() if self.chance(0.3) else {}),
         }
         if self.chance(0.9):

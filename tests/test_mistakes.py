@@ -462,7 +462,7 @@ def test_requirements_in_another_case_than_the_metric():
 def test_numbers_beyond_floats():
     plan = {"disagreement": 0.1, "power": 0.8}
     call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
-    raises(call, ValueError, r"^n_samples must be a number from 2 to 2\*\*53, got 1000")
+    raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
     message = r"^y_true must hold labels below 2\*\*53 if they are floats"
     labels = [2.0**53, 2**53 + 1]
     raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)

@@ -160,6 +160,9 @@ def test_minimum_detectable_inverts_the_formula(n):
     assert minimum_detectable(n, "accuracy", **options) == pytest.approx(expected)
     for metric in ("error_rate", ErrorRateCI()):
         assert minimum_detectable(n, metric, **options) == pytest.approx(-expected)
+    groups = {"group_size": 11, "correlation": 0.3}
+    grouped = minimum_detectable(4 * n, "accuracy", **groups, **options)
+    assert grouped == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("claim", ["better", "not worse"])
@@ -172,6 +175,30 @@ def test_minimum_detectable_with_a_margin(name, claim):
     sign = 1 if name == "accuracy" else -1
     margin = 0.02 if claim == "better" else -0.02
     assert sign * found > margin
+
+
+def test_design_effect():
+    alone = sample_size("accuracy", 0.03, expected=0.8, method="delta")
+    grouped = {"group_size": 10, "correlation": 0.3}
+    planned = sample_size("accuracy", 0.03, expected=0.8, method="delta", **grouped)
+    assert planned == math.ceil(alone * 3.7)
+    options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
+    alone = sample_size("accuracy", **options)
+    assert sample_size("accuracy", **options, **grouped) == math.ceil(3.7 * alone)
+
+
+def test_groups_of_the_planned_size_give_the_half_width():
+    """Beta-binomial groups; the deviation of 4000 estimates is known to 1.1%."""
+    rho, size, p, half_width = 0.3, 8, 0.8, 0.04
+    n = sample_size(
+        "accuracy", half_width, expected=p, group_size=size, correlation=rho
+    )
+    rng = np.random.default_rng(0)
+    shape = 1 / rho - 1
+    groups = (4000, n // size)
+    rates = rng.beta(p * shape, (1 - p) * shape, groups)
+    deviation = rng.binomial(size, rates).mean(axis=1).std() / size
+    assert deviation * Z == pytest.approx(half_width, rel=0.04)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +223,13 @@ def test_minimum_detectable_with_a_margin(name, claim):
          "difference must be given"),
         ({"power": 0.8, "difference": 2, "disagreement": 0.2}, "between -1 and 1"),
         ({"half_width": 0.1, "expected": 0.8, "margin": 0.1}, "margin and claim need"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 3}, "group_size and corr"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 5},
+         r"got group_size=5, correlation=None$"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 1e308, "correlation": 1},
+         "group_size must be from 1 to"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 3, "correlation": -0.6},
+         "correlation must be above -0.5"),
         ({"power": 0.8, "difference": 0.02, "disagreement": 0.1, "claim": "better"},
          "claim needs a margin"),
     ],
@@ -217,8 +251,9 @@ def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
 @pytest.mark.parametrize(
     ("n", "options", "message"),
     [
-        (1, {}, "n_samples must be a number from 2"),
-        (1e300, {}, r"n_samples must be a number from 2 to 2\*\*53"),
+        (1, {}, "n_samples must be from 2"),
+        (1e300, {}, r"n_samples must be from 2 to 2\*\*53"),
+        (900, {"group_size": 1e4, "correlation": 1}, "n_samples must be from 2"),
         (
             30,
             {"disagreement": 0.1},

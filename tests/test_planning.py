@@ -296,6 +296,8 @@ def test_planned_rows_show_a_requirement(metric, sign, value, trials):
         shown = binom.pmf(hits, n, 0.91)[score > z].sum()
         power += shown * binom.pmf(n, planned, trials)
     assert power == pytest.approx(0.9, abs=0.01)
+    four_rows = sample_size(metric, **options, power=0.9, group_size=4, correlation=1)
+    assert four_rows == 4 * planned
 
 
 @pytest.mark.parametrize(
