@@ -388,7 +388,7 @@ def make_metric_ci(
     reads: str | None = None,
     of: str | None = None,
     influence: Callable[..., Any] | None = None,
-) -> Any:
+) -> MetricCI:
     r"""Make a metric from a function of the confusion matrix, of means, or of rows.
 
     A function of the confusion matrix or of means is differentiated by the complex
