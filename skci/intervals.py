@@ -25,9 +25,9 @@ from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_length
 from skci.evaluation import joint_report
 from skci.inference.designs.units import stack_samples
+from skci.inference.estimates import GivenEstimates
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import GivenEstimates
 from skci.inference.parameter import Parameter, ParameterLabels, TableParameter
 from skci.measures.traits import BY_INFLUENCE, MeasureProperties
 from skci.reports.estimate import MetricEstimate

@@ -22,8 +22,8 @@ from skci._validation import (
 from skci.data.frames import columns_of_data
 from skci.data.row_options import RowOptions, distinct_names
 from skci.data.rows import Alignment, as_column, check_columns, check_length
+from skci.inference.estimates import ManyContrasts
 from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import ManyContrasts
 from skci.inference.parameter import ParameterLabels, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.measures.bradley_terry import FIRST, SECOND, TIE, Votes

@@ -1,10 +1,30 @@
 """Pearson's score statistic, on which published intervals of differences rest."""
 
+from unittest.mock import patch
+
 import numpy as np
 from scipy.stats import norm
 
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
+import skci.inference.intervals.statistic as module
+from skci.inference.intervals import score
+from skci.inference.intervals.statistic import improved
+
+
+def pearson(x2, g2, rho):
+    """Pearson's statistic, which gives Wilson's and Tango's limits."""
+    return x2
+
+
+def score_limits(*arguments, statistic=improved):
+    """Limits of score intervals by any statistic."""
+    with patch.object(module, "improved", statistic):
+        return score.score_limits(*arguments)
+
+
+def score_roots(*arguments, statistic=improved):
+    """Signed roots of any score statistic."""
+    with patch.object(module, "improved", statistic):
+        return score.score_roots(*arguments)
 
 
 def table_of(report):

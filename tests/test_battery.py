@@ -44,7 +44,7 @@ from numpy.testing import assert_allclose
 from slow import each_once, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
-from skci.inference.intervals.methods import METHODS, automatic, unsupported_reason
+from skci.inference.intervals.methods import METHODS, automatic
 from skci.metrics import (
     clinical,
     forecasts,
@@ -65,7 +65,7 @@ def methods(family, metric):
     if family != "labels":
         return [metric.method]
     names = ("delta", "blurred", "plus-four", "score")
-    return [own for own in names if not unsupported_reason(own, metric._measure)]
+    return [own for own in names if METHODS[own].serves(metric._measure)]
 
 
 # No metric is left out
@@ -486,15 +486,15 @@ def serves(family, name, method):
     if metric.reads != "labels":
         return method == automatic(metric._trait)
     if family == "targets":
-        return method in ("delta", "blurred", "logit") and not unsupported_reason(
-            method, metric._trait
+        return method in ("delta", "blurred", "logit") and METHODS[method].serves(
+            metric._trait
         )
     traits = [metric._measure if family == "labels" else metric._trait]
     if family == "classes" and name in classes_battery.AGREEMENT:
         traits.append(metric._trait_of_classes)
     slow = family == "classes" and method == "score"
     slow &= name not in classes_battery.AGREEMENT and "f1" not in name
-    return not slow and not any(unsupported_reason(method, trait) for trait in traits)
+    return not slow and not any(not METHODS[method].serves(trait) for trait in traits)
 
 
 def assert_valid_on_degenerate_data(family, name, method):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pearson import pearson, score_limits, score_roots
 from scipy.optimize import brentq
 from scipy.special import expit, logit, softmax
 from scipy.stats import norm
@@ -14,8 +15,6 @@ from skci import (
     grades_report,
     joint_report,
 )
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
 from skci.measures.functional import FunctionOfMeans, Mean, identity
 
 Z = norm.isf(0.025)

@@ -66,7 +66,7 @@ from skci import (
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.inference.intervals.methods import unsupported_reason
+from skci.inference.intervals.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -369,7 +369,7 @@ def test_labels_that_do_not_occur_change_averages_only(name, size):
     matrix = MATRICES[size]
     more = np.insert(np.insert(matrix, 1, 0, axis=0), 1, 0, axis=1)
     for method in ("delta", "blurred", "score"):
-        if unsupported_reason(method, CASES[name].metric._trait):
+        if not METHODS[method].serves(CASES[name].metric._trait):
             continue
         metric = set_to(CASES[name].metric, method=method)
         found = quiet(metric.from_confusion_matrix, more)
@@ -409,7 +409,7 @@ def test_methods_that_do_not_serve_targets_are_refused():
         set_to(CASES[name].metric, method=method)
         for name, reads in PAIRS
         for method in ("delta", "blurred", "logit")
-        if reads == "targets" and unsupported_reason(method, CASES[name].metric._trait)
+        if reads == "targets" and not METHODS[method].serves(CASES[name].metric._trait)
     ]
     assert refused
     for metric in refused:

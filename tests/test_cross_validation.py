@@ -47,8 +47,8 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, ResamplingWarning
 from skci.inference.critical.correlation import correlation_from, shrink_correlation
+from skci.inference.estimates import GivenEstimates, excess_shares
 from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import GivenEstimates, excess_shares
 from skci.inference.parameter import Parameter, ParameterLabels
 from skci.inference.resampling_variance import group_jackknife
 from skci.measures.traits import MeasureProperties

@@ -348,68 +348,6 @@ def test_an_attribute_of_a_design_is_not_that_of_strata():
     assert "of mine" in str(quiet(str, report))
 
 
-class ByHand:
-    """Independent rows within strata."""
-
-    columns = ("stratum",)
-
-    def __init__(self, stratum):
-        self.stratum = stratum
-
-    @property
-    def n_units(self):
-        return len(self.stratum)
-
-    def components(self, influences):
-        _, blocks = np.unique(self.stratum, return_inverse=True)
-        yield Component(influences, blocks=blocks)
-
-    def __str__(self):
-        return "in strata by hand"
-
-
-def test_a_design_with_strata_has_no_factor_of_its_own():
-    class Corrected(ByHand):
-        def components(self, influences):
-            yield Component(0.5 * influences, blocks=self.stratum)
-
-    class Doubled(ByHand):
-        def components(self, influences):
-            yield from [Component(influences, blocks=self.stratum)] * 2
-
-    for design in (Corrected, Doubled):
-        with pytest.raises(
-            ValueError, match="components with the same variance as Strata"
-        ):
-            joint_report(Y, MODELS, metrics="f1", design=design(np.arange(N) // 100))
-
-
-@pytest.mark.parametrize("by_label", [False, True])
-@pytest.mark.parametrize("weights", [None, [1, 2], "some rows"])
-@pytest.mark.parametrize("metric", ["accuracy", "f1", "recall", "mcc"])
-def test_strata_by_hand_have_the_intervals_of_strata(metric, weights, by_label):
-    stratum = Y if by_label else np.arange(N) // 100
-    options = {"metrics": metric}
-    if weights == "some rows":
-        options["sample_weight"] = np.arange(N) % 3 > 0
-    elif weights:
-        options["sample_weight"] = np.array(weights)[stratum % 2]
-    found = joint_report(Y, MODELS, design=ByHand(stratum), **options)
-    expected = joint_report(Y, MODELS, design=Strata(stratum), **options)
-    for report, other in (
-        (found, expected),
-        (found.differences(), expected.differences()),
-    ):
-        for key in report:
-            limits = report[key].confidence_interval()
-            assert_allclose(limits, other[key].confidence_interval(), rtol=1e-12)
-            error = pytest.approx(other[key].standard_error, rel=1e-12)
-            assert report[key].standard_error == error
-    assert "in strata by hand" in str(found)
-    if not weights:
-        assert found.sample_size(0.01) == expected.sample_size(0.01)
-
-
 @dataclasses.dataclass(frozen=True)
 class Frozen(Grouped):
     """Clusters by a column."""

@@ -636,7 +636,10 @@ def test_too_many_outcomes_for_score():
     models = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
     report = report_of(["accuracy"], models=models)
     mean = [[1 / 7] * 7 + [-1]]
-    with pytest.raises(ValueError, match=r"use one of \['delta', 'blurred'\]"):
+    message = (
+        r"at most 256 possible outcomes; use one of \['delta', 'hall', 'blurred'\]"
+    )
+    with pytest.raises(ValueError, match=message):
         report.contrasts(mean, ["rest - last"], method="score")
     own = report.contrasts(mean, ["rest - last"])
     expected = np.array(mean) @ report.covariance @ np.transpose(mean)

@@ -10,8 +10,8 @@ from scipy.stats import studentized_range
 from slow import slow, slow_except
 
 import skci.inference.contrasts
+import skci.inference.estimates
 import skci.inference.joint
-import skci.inference.linear_estimates
 import skci.inference.ranking
 from skci import grades_report, joint_report
 from skci.inference.critical.correlation import differences_of
@@ -62,7 +62,7 @@ def few_tables(monkeypatch):
     """Treat a handful of contrasts as many."""
 
     def patch(most=3):
-        for name in ("row_estimates", "linear_estimates", "joint", "ranking"):
+        for name in ("row_estimates", "estimates", "joint", "ranking"):
             module = getattr(skci.inference, name)
             monkeypatch.setattr(module, "MAX_TABLES", most)
 
@@ -251,7 +251,7 @@ def test_the_same_call_gives_the_same_bits(models, few_tables):
 
 def test_a_large_covariance_is_refused(few_tables, monkeypatch):
     few_tables()
-    monkeypatch.setattr(skci.inference.linear_estimates, "_MAX_IN_MEMORY", 20)
+    monkeypatch.setattr(skci.inference.estimates, "_MAX_IN_MEMORY", 20)
     differences = grades_report(graded(models=7), bounds=(0, 1)).differences()
     for name in ("covariance", "correlation"):
         with pytest.raises(ValueError, match="at most 20 contrasts, got 21"):

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 
 import skci
 from skci import metrics
-from skci.inference.intervals.methods import METHODS, unsupported_reason
+from skci.inference.intervals.methods import METHODS
 from skci.measures.functional import CellFunctional
 from skci.metrics import make_metric_ci
 from skci.metrics.labels import MEASURES
@@ -32,7 +32,7 @@ def with_options(name, **options):
 def with_each_method(name):
     """Metric of the battery with every method that serves it, by method."""
     measure = METRICS[name]._measure
-    methods = (method for method in METHODS if not unsupported_reason(method, measure))
+    methods = (method for method in METHODS if METHODS[method].serves(measure))
     return {method: with_options(name, method=method) for method in methods}
 
 

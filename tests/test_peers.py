@@ -103,8 +103,8 @@ def test_covariances_of_recalls_are_sums_of_products_row_by_row(
     size, strata, weighted, monkeypatch
 ):
     """Of a class among many, most of whose influence values are zero, and of few."""
-    monkeypatch.setattr("skci.inference.influences._BLOCK", 7)
-    monkeypatch.setattr("skci.inference.influences._NUMBERS", 7)
+    monkeypatch.setattr("skci.inference.rows._BLOCK", 7)
+    monkeypatch.setattr("skci.inference.rows._NUMBERS", 7)
     rng, n = np.random.default_rng(0), 40 * size
     y = rng.permutation(np.arange(n) % size)
     p = np.where(rng.random(n) < 0.6, y, rng.integers(0, size, n))

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from pearson import pearson, score_limits
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
@@ -21,8 +22,7 @@ from skci import (
     joint_report,
 )
 from skci.designs import Prevalence, Strata
-from skci.inference.intervals.score import score_limits
-from skci.inference.intervals.statistic import improved, pearson
+from skci.inference.intervals.statistic import improved
 from skci.measures.functional import CellFunctional, Component
 from skci.measures.stratified import Poststratified
 from skci.metrics.labels import MEASURES

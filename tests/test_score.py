@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from metrics_battery import FORMULAS, METRICS
-from pearson import tango
+from pearson import pearson, score_limits, score_roots, tango
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
@@ -22,8 +22,7 @@ from skci import (
     TverskyCI,
 )
 from skci.inference.intervals.ratio import as_ratio
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import improved, pearson
+from skci.inference.intervals.statistic import improved
 from skci.measures.functional import CellFunctional, Functional
 from skci.metrics.labels import MEASURES
 

@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from battery import quiet
+from pearson import pearson, score_limits, score_roots
 from scipy import optimize, stats
 from sklearn import metrics
 from slow import slow, slow_except
@@ -23,8 +24,6 @@ from skci import (
 )
 from skci.designs import Strata
 from skci.exceptions import SmallSampleWarning
-from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import pearson
 from skci.measures.functional import CellFunctional, Component, Functional
 from skci.measures.stratified import Poststratified
 from skci.metrics.labels import MEASURES

@@ -26,8 +26,7 @@ from skci.designs import Crossed
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.designs.totals import moments
 from skci.inference.designs.units import IndependentRows
-from skci.inference.influences import Influences
-from skci.inference.rows import Rows
+from skci.inference.rows import Influences, Rows
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
@@ -365,12 +364,9 @@ def test_few_groups():
     few = GROUPS % 9
     with pytest.warns(SmallSampleWarning, match="f1: at most 10 rows or groups"):
         F1CI()(Y, P, groups=few).confidence_interval()
-    with pytest.warns(SmallSampleWarning, match="too narrow; if the groups are subg"):
-        F1CI()(Y, P, groups=GROUPS % 2).confidence_interval()
     design = Crossed(GROUPS % 3, GROUPS % 2)
-    with pytest.warns(SmallSampleWarning, match="at most 10") as caught:
+    with pytest.warns(SmallSampleWarning, match="at most 10"):
         F1CI()(Y, P, design=design).confidence_interval()
-    assert "subgroups" not in str(caught[0].message)
     with pytest.warns(DegenerateVarianceWarning, match="all rows are in one group"):
         F1CI()(Y, P, groups=np.zeros(N)).confidence_interval()
     for method in METHODS:

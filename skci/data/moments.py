@@ -28,8 +28,7 @@ from skci._validation import LARGEST
 from skci.data.sample import Sample, Scores, Vocabulary, united_design
 from skci.inference.designs.design import Component
 from skci.inference.designs.units import Clusters, IndependentRows
-from skci.inference.influences import Influences
-from skci.inference.rows import SAME_WEIGHT, Rows
+from skci.inference.rows import SAME_WEIGHT, Influences, Rows
 from skci.measures.functional import FunctionOfMeans
 
 _LARGEST = math.sqrt(LARGEST)

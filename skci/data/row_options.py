@@ -216,8 +216,6 @@ class RowOptions:
             groups = np.zeros(rows.n) if self.groups is None else self.groups
             design = with_series(named(groups, "groups", "series")[1])
             rows = replace(rows, clusters=None)
-        if (stratum := getattr(design, "stratum", None)) is not None:
-            rows = rows.in_strata(*named(stratum, "design.stratum", "stratum"))
         drawn = RowwiseDesign.from_weighted_rows(design, rows.kept, rows.n)
         if hasattr(drawn.design, "reweighted"):
             base = rows.weights
@@ -226,7 +224,6 @@ class RowOptions:
             reweighted, weights = drawn.design.reweighted(base)
             drawn = replace(drawn, design=reweighted)
             rows = replace(rows, weights=weights)
-        drawn = replace(drawn, strata=rows.strata)
         drawn.check()
         return replace(rows, design=drawn)
 

@@ -3,8 +3,7 @@
 The public names are in ``__all__``.
 """
 
-from skci.inference.critical.max_distribution import critical_value
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference.critical.max_distribution import CriticalValue, critical_value
 
 __all__ = [
     "CriticalValue",

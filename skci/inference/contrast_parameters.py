@@ -10,16 +10,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import reduce
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
 from skci._validation import join_names
-from skci.inference.agreeing_models import agreement_of
+from skci.inference.agreement import agreement_of
 from skci.inference.intervals.methods import (
     AGREEMENT,
     AUTO,
@@ -54,8 +54,6 @@ _DIGITS = 12  # significant digits of the range of a contrast: K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes before cells are merged
 
 
-_PARAMETER_FIELDS = [field.name for field in fields(Parameter)]
-
 _Table = dict[str, Any]
 """Fields of `TableParameter` that `Parameter` does not have."""
 
@@ -77,62 +75,39 @@ class ContrastTables:
         The interval method and the table depend on whether all possible outcomes are
         known.
         """
-        method, parameters = self.method, self.estimates.parameters
+        parameters, rows = self.estimates.parameters, self.estimates.rows
         if any(parameters[k].by_pair for k in contrast[1]):
             parameters = self._on_common_units([*contrast[1]])
-        without_table = contrast_parameter(parameters, contrast, self.ratio, method)
-        compared = [parameters[k] for k in contrast[1]]
-        components = without_table.components
-        coefficients = without_table.coefficients
-        are_means, possible = self._are_means(components), None
-        if are_means:
+        expanded = _expanded_coefficients(parameters, contrast, self.ratio)
+        components, coefficients = tuple(expanded), tuple(expanded.values())
+        if self._are_means(components):
             is_enumerated = all(component.extremes for component in components)
+            table = _mean_table(components, coefficients, rows.counts)
         else:
             possible = self._possible_cells(components, coefficients)
             is_enumerated = possible is not None
-        if not is_enumerated:
-            self._check_needs_no_enumeration(without_table.trait, without_table.key)
-            trait = replace(without_table.trait, smooth=False)
-            chosen = method_of(compared, trait, method)
-            without_table = replace(without_table, trait=trait, method=chosen)
-        without_table = self._with_agreement(without_table)
-        trait, limit = without_table.trait, ""
-        if not trait.smooth:
-            limit = _size_limit(compared, components, trait, method)
-        extension, error = max(without_table.extension), 0.0
-        if extension and any(component.binning_error for component in components):
-            error = extension
-        counts = self.estimates.rows.counts
-        if are_means:
-            table = _mean_table(components, coefficients, counts)
-        else:
             functional = Ratio if self.ratio else LinearCombination
             table = _combined_table(
-                components, coefficients, functional, possible, counts
+                components, coefficients, functional, possible, rows.counts
             )
-        values = {name: getattr(without_table, name) for name in _PARAMETER_FIELDS}
-        values |= {"size_limit": limit, "binning_error": error}
-        parameter = TableParameter(**values | table)
-        rows, design = self.estimates.rows, self.estimates.design
-        if design.strata is None:
+        parameter: TableParameter = contrast_parameter(
+            parameters,
+            contrast,
+            self.ratio,
+            self.method,
+            is_enumerated=is_enumerated,
+            **table,
+        )
+        sample = rows, self.estimates.simplified_design
+        agreement = agreement_of(components, coefficients, self.ratio, *sample)
+        if agreement is not None:
+            parameter = replace(parameter, agreement=agreement)
+            adds_variance = parameter.interval_method.adds_variance
+            if agreement.parts or (parameter.trait.smooth and not adds_variance):
+                parameter = replace(parameter, method=AGREEMENT)
+        if self.estimates.design.strata is None:
             return parameter
-        return smoothed_by_stratum(parameter, rows, design)
-
-    def _with_agreement(self, contrast: Parameter) -> Parameter:
-        """Set the interval method of a contrast of models that agree in all rows.
-
-        Any other contrast is returned unchanged.
-        """
-        terms = cast(tuple[TableParameter, ...], contrast.components)
-        sample = self.estimates.rows, self.estimates.simplified_design
-        agreement = agreement_of(terms, contrast.coefficients, self.ratio, *sample)
-        if agreement is None:
-            return contrast
-        contrast = replace(contrast, agreement=agreement)
-        adds_variance = contrast.interval_method.adds_variance
-        if agreement.parts or (contrast.trait.smooth and not adds_variance):
-            return replace(contrast, method=AGREEMENT)
-        return contrast
+        return smoothed_by_stratum(parameter, rows, self.estimates.design)
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
         """Restrict parameters to the units, such as items, that all of them cover."""
@@ -146,20 +121,6 @@ class ContrastTables:
             )
         counts = self.estimates.rows.counts
         return {k: p.subset(units, counts) for k, p in compared.items()}
-
-    def _check_needs_no_enumeration(
-        self, trait: MeasureProperties, key: ParameterLabels
-    ) -> None:
-        """Raise an error if the interval method requires all possible outcomes."""
-        if self.method in (None, AUTO):
-            return
-        check_serves(self.method, trait)
-        if METHODS[self.method].smooths:
-            raise ValueError(
-                f"method={self.method!r} needs contrasts with at most "
-                f"{MAX_ENUMERATED_CELLS} possible outcomes, but {str(key)!r} has more "
-                "outcomes, or their number is unknown; use one of ['delta', 'blurred']"
-            )
 
     def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
         """Whether the contrast is a linear combination of means over the same rows."""
@@ -269,16 +230,23 @@ def contrast_parameter(
     method: str | None,
     available: AvailableData = "table",
     size_limit: str = "",
+    is_enumerated: bool = True,
+    **table: Any,
 ) -> Any:
-    """Return a contrast with its properties and estimate, but without a table.
+    """Return a contrast with its properties and estimate.
 
     A compared parameter that is itself a contrast is replaced by its components, such
-    as the two models of a difference.
+    as the two models of a difference. If the fields of a table are passed, the result
+    is a `TableParameter`. `is_enumerated` is whether all possible outcomes are known.
     """
     key, by_position = contrast
-    expanded = _expanded_coefficients(parameters, key, by_position, ratio)
-    trait = _trait_of(expanded, ratio, key)
+    expanded = _expanded_coefficients(parameters, contrast, ratio)
+    trait, where = _trait_of(expanded, ratio, key), ""
     compared = [parameters[k] for k in by_position]
+    if trait.smooth and not is_enumerated:
+        trait = replace(trait, smooth=False)
+        where = f" unless it has at most {MAX_ENUMERATED_CELLS} possible outcomes"
+    check_serves(method or AUTO, trait, where, available=available)
     if not ratio and any(parameter.trait.reach for parameter in compared):
         bounds = _range_of(compared, by_position.values())
         trait = replace(trait, bounds=bounds, reach=trait.bounds)
@@ -288,22 +256,29 @@ def contrast_parameter(
         estimate = np.dot(coefficients, np.log(values) if ratio else values)
         estimate = float(np.exp(estimate) if ratio else estimate)
     lowest, highest = trait.bounds
-    return Parameter(
-        key=key,
-        trait=trait,
-        method=method_of(compared, trait, method, available),
-        fixed_estimate=min(max(estimate, lowest), highest),
-        components=components,
-        coefficients=coefficients,
-        extension=_extension_of(components, coefficients, ratio),
-        size_limit=size_limit,
-    )
+    extension = _extension_of(components, coefficients, ratio)
+    fields: dict[str, Any] = {
+        "key": key,
+        "trait": trait,
+        "method": _method_of(compared, trait, method, available),
+        "fixed_estimate": min(max(estimate, lowest), highest),
+        "components": components,
+        "coefficients": coefficients,
+        "extension": extension,
+        "size_limit": size_limit,
+    }
+    if not table:
+        return Parameter(**fields)
+    if not trait.smooth:
+        fields["size_limit"] = _size_limit(compared, components, trait, method)
+    if any(component.binning_error for component in components):
+        fields["binning_error"] = max(extension)
+    return TableParameter(**fields | table)
 
 
 def _expanded_coefficients(
     parameters: Sequence[_Parameter] | Mapping[int, _Parameter],
-    key: ParameterLabels,
-    by_position: Mapping[int, float],
+    contrast: Contrast,
     ratio: bool,
 ) -> dict[_Parameter, float]:
     """Compute the coefficient of each component of a contrast.
@@ -311,6 +286,7 @@ def _expanded_coefficients(
     Differences of differences and ratios of ratios are multiplied out, so that no
     component is a contrast. Components are dropped if the coefficients cancel.
     """
+    key, by_position = contrast
     products: dict[Any, list[float]] = {}
     for k, outer in by_position.items():
         parameter = parameters[k]
@@ -334,7 +310,7 @@ def _expanded_coefficients(
 
 def _size_limit(
     compared: Sequence[Parameter],
-    components: Sequence[TableParameter],
+    components: Sequence[Any],
     trait: MeasureProperties,
     method: str | None,
 ) -> str:
@@ -343,7 +319,9 @@ def _size_limit(
     The text is empty if the default method is available or another method was chosen.
     """
     default = automatic(replace(trait, smooth=True))
-    chosen = method not in (None, AUTO) or not all(map(_has_default, compared))
+    chosen = method not in (None, AUTO) or any(
+        parameter.method != automatic(parameter.trait) for parameter in compared
+    )
     if chosen or default == automatic(trait):
         return ""
     if limits := [part.size_limit for part in components if part.size_limit]:
@@ -353,12 +331,7 @@ def _size_limit(
     return ""
 
 
-def _has_default(parameter: Parameter, available: AvailableData = "table") -> bool:
-    """Whether the interval method is the default method, which "auto" selects."""
-    return parameter.method == automatic(parameter.trait, available=available)
-
-
-def method_of(
+def _method_of(
     parameters: Sequence[Parameter],
     trait: MeasureProperties,
     method: str | None,
@@ -372,13 +345,13 @@ def method_of(
     returned.
     """
     if method not in (None, AUTO):
-        check_serves(method, trait, available=available)
         return method
     methods, were_chosen = set(), False
     for parameter in parameters:
         if parameter.method != AGREEMENT:
             methods.add(parameter.method)
-            were_chosen = were_chosen or not _has_default(parameter, available)
+            default = automatic(parameter.trait, available=available)
+            were_chosen = were_chosen or parameter.method != default
     if were_chosen and not method:
         supported = [m for m in methods if METHODS[m].serves(trait, available)]
         if len(supported) == 1:

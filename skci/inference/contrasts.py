@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Contrast, ParameterLabels, TableParameter
@@ -68,7 +69,9 @@ def contrasts_with(
         reference = len(joint.parameters) + added.index(references[key])
         key = replace(key.without("subgroup"), compared=compared)
         contrasts.append((key, {k: 1.0, reference: -1.0}))
-    return joint.extended(added), contrasts
+    source: Any = joint.source
+    extended = source.with_parameters([*joint.parameters, *added])
+    return replace(joint, source=extended), contrasts
 
 
 def reverse(joint: JointEstimate) -> JointEstimate:

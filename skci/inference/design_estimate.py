@@ -10,28 +10,40 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
-from skci.inference.designs.totals import UnitWeights, moments
+from skci.inference.designs.totals import (
+    UnitWeights,
+    intraclass_correlation,
+    moments,
+)
 from skci.inference.designs.units import (
+    IndependentRows,
     all_units_are_rows,
     unit_weights_of_rows,
 )
-from skci.inference.exchangeable import ExchangeableErrors, max_label_sensitivity
+from skci.inference.parameter import CellMap, TableParameter
 from skci.inference.row_estimate import (
     NO_VARIANCE,
     RowEstimate,
     small_sample_factor,
 )
-from skci.inference.rows import Rows
+from skci.inference.rows import Influences, Rows
 from skci.inference.stratified import (
     StratifiedTable,
     stratified_table,
 )
 from skci.measures.functional import Functional
+from skci.measures.traits import LOG
 
 _OBSERVED = 0.02  # minimum share of the smoothed variance for a design effect
 _SAME = 1e-9  # relative difference of design effects that count as equal
 _FAR = 1.5  # standard errors by which the label of a row may move an estimate
 
+_ROUNDING = 1e-12  # design effect that counts as zero
+_FEW = 50  # small number of clusters (Cameron and Miller, 2015, J. Human Resources 50)
+_OUTCOMES = 2  # number of outcomes of a row: right or wrong
+_TRUTH = 0  # column of the true labels; proxies have another column
+_OUTSIDE = 2.0  # distance of a limit from the estimate, in standard errors
+_SHARE_OF_WORST = 0.9  # outcome of rows of an unseen cluster, relative to the worst
 _FEW_DEGREES = "degrees of freedom"  # in reasons due to few of them
 _UNSEEN = SmallSampleReason(
     "few groups: one more group with errors in most rows would move the estimate out "
@@ -78,7 +90,7 @@ class DesignEstimate(RowEstimate):
         Areas under curves have one mask for each class. Other measures have a single
         mask, for the rows with influence on the estimate.
         """
-        return self.classes_of_area or [self._exchangeable.with_influence]
+        return self.classes_of_area or [self._with_influence]
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
@@ -110,7 +122,7 @@ class DesignEstimate(RowEstimate):
         influence on the estimate.
         """
         if self.table_by_stratum is None:
-            return self._exchangeable.with_influence
+            return self._with_influence
         mask: Array = np.isin(self._strata, self.table_by_stratum.informative_strata)
         return mask
 
@@ -183,7 +195,7 @@ class DesignEstimate(RowEstimate):
 
         Both variances are computed from influence values, after pseudo-counts are added
         to the counts. For interval methods that add pseudo-counts or noise, the ratio
-        is at least the design effect of `ExchangeableErrors`. If rows have almost no
+        is at least the design effect of exchangeable errors. If rows have almost no
         variance, all rows of a cluster are treated as identical. If only the totals of
         clusters have almost no variance, the ratio is zero, except that methods which
         add noise then also treat all rows of a cluster as identical.
@@ -210,7 +222,7 @@ class DesignEstimate(RowEstimate):
         method = parameter.interval_method
         if not method.adds_variance:
             return effect
-        minimum = self._exchangeable.design_effect
+        minimum = self._effect_of_exchangeable_errors
         if effect > _OBSERVED or minimum >= 1:
             return max(effect, minimum)
         # The rows of a cluster are copies; a contrast has the noise of its components.
@@ -227,15 +239,11 @@ class DesignEstimate(RowEstimate):
         return n / effective if effective else 1.0
 
     @cached_property
-    def _exchangeable(self) -> ExchangeableErrors:
-        return ExchangeableErrors(self.parameter, self.rows, self.design)
-
-    @cached_property
     def _has_known_design_effect(self) -> bool:
         """Whether the design effect is computed from weights, and is not estimated."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
-        return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
+        return self.design_effect <= (1 + _SAME) * self._effect_of_exchangeable_errors
 
     @cached_property
     def is_normal(self) -> bool:
@@ -252,7 +260,7 @@ class DesignEstimate(RowEstimate):
         methods that add pseudo-counts use totals of weights instead, as do all methods
         if the observed variance is zero. Totals of weights have infinite degrees of
         freedom in a simple random sample, or if the design effect is known. For a
-        contrast, they have the minimum over the compared parameters.
+        contrast, the minimum over the compared parameters is used.
         """
         smooths = self.parameter.interval_method.smooths
         if not smooths and self.has_variance:
@@ -290,7 +298,7 @@ class DesignEstimate(RowEstimate):
             )
         reasons = self._reasons_of_few(n_units)
         if not reasons:
-            if smooths and self._exchangeable.may_lack_clusters(self.design_effect):
+            if smooths and self._may_lack_clusters:
                 reasons.append(_UNSEEN)
             elif self._is_label_sensitive:
                 reasons.append(_ONE_LABEL)
@@ -335,10 +343,175 @@ class DesignEstimate(RowEstimate):
         if has_parts or self.rows.are_mixtures:
             return False
         threshold = _FAR**2 * self.design_effect
-        return self.has_variance and self._exchangeable.design_effect > threshold
+        return self.has_variance and self._effect_of_exchangeable_errors > threshold
+
+    # Errors that are independent of weights and cluster sizes
+
+    @cached_property
+    def _smoothed_influence(self) -> Array:
+        """Influence values of the table cells, and zero for units outside the table."""
+        return np.append(self.parameter.smoothed_influence, 0.0)
+
+    @cached_property
+    def _with_influence(self) -> Array:
+        """Mask of the units, such as rows, with influence on the estimate."""
+        has_influence = np.append(self.parameter.has_influence, False)
+        return has_influence[self.parameter.index]
+
+    @cached_property
+    def _effect_of_exchangeable_errors(self) -> float:
+        r"""Design effect of errors that are independent of weights and cluster sizes.
+
+        .. math:: \frac{n}{W} \Bigl( \frac{\sum_{L_i \ne 0} w_i^2}{\sum_{L_i \ne 0} w_i}
+            + \frac{\rho}{W} \sum_g \sum_{i \ne j \in g} w_i w_j \Bigr)
+
+        for the n rows of total weight W in the table, where :math:`\rho` is the
+        correlation of influence values L within clusters (Kish, 1965, *Survey
+        Sampling*, 5.4 and 11.7). The design effect is set to zero for areas, which have
+        a separate variance in each class, and if units overlap.
+        """
+        parameter, inside = self.parameter, self.parameter.units
+        if parameter.support.classes or not self._with_influence.any():
+            return 0.0
+        if self._intraclass_correlation is None:
+            return 0.0
+        row_weights = self._weights_of_rows(self._with_influence)
+        effect = row_weights.squares / row_weights.total
+        if not self.design.rows_are_units:
+            cluster_weights = unit_weights_of_rows(inside, self.rows, self.design)
+            pairs = cluster_weights.squares - self._weights_of_rows(inside).squares
+            effect += self._intraclass_correlation * pairs / cluster_weights.total
+        weights = self.rows.weights
+        share = float(weights[inside].sum() / weights.sum())
+        effect *= parameter.total / share
+        return effect if effect > _ROUNDING else 0.0
+
+    def _weights_of_rows(self, units: Array) -> UnitWeights:
+        """Return the weights of some rows, which are treated as independent."""
+        return unit_weights_of_rows(
+            units, self.rows, IndependentRows(self.rows.n_samples)
+        )
+
+    @cached_property
+    def _intraclass_correlation(self) -> float | None:
+        """Intraclass correlation of influence values, or None if clusters overlap."""
+        if self.design.rows_are_units:
+            return 0.0
+        parameter, rows = self.parameter, self.rows
+        inside = parameter.units
+        total = rows.weights[inside].sum() / rows.weights.sum()
+        influence = self._smoothed_influence / total
+        weight = np.array([0.0, 1 / total])
+        influences = Influences(
+            [influence, weight, influence**2, weight**2],
+            [parameter.index, inside.view(np.uint8)] * 2,
+            rows,
+            orders=[1, 1, 2, 2],
+        )
+        return intraclass_correlation(self.design.components(influences))
+
+    @property
+    def _may_lack_clusters(self) -> bool:
+        r"""Whether one more cluster with errors could move the estimate beyond limits.
+
+        The additional cluster has the mean size of the clusters. The influence values
+        :math:`L^*` of its rows are .9 times the worst possible values. If G is the
+        effective number of clusters with errors, the additional cluster moves the
+        estimate by 1 / (G + 1) times the mean of :math:`L^*`, and adds 1 / (G + 1)
+        times the mean of :math:`L^{*2}` to the variance per row. The result is False if
+        there are many clusters.
+        """
+        if self.design.rows_are_units:
+            return False
+        parameter = self.parameter
+        inside = unit_weights_of_rows(self._with_influence, self.rows, self.design)
+        n = inside.effective_sample_size
+        if n >= _FEW:
+            return False
+        share = 1 / (n + 1)
+        weights, influence = parameter.smoothed_weights, self._smoothed_influence[:-1]
+        squares = weights @ influence**2
+        for extreme in self._extreme_influence:
+            worst = _SHARE_OF_WORST * extreme
+            shift = share * (weights @ worst)
+            variance = (squares + share * (weights @ worst**2)) / parameter.total
+            if shift**2 > _OUTSIDE**2 * self.design_effect * variance:
+                return True
+        return False
+
+    @property
+    def _extreme_influence(self) -> tuple[Array, Array]:
+        """Smallest and largest influence values that the rows of each cell could have.
+
+        If the possible labels are known, the extremes are taken over all cells with the
+        same true label. Otherwise, if rows have two outcomes, the extremes are taken
+        over all cells. Losses with more outcomes keep their observed influence values,
+        because no cluster has the largest loss in all rows.
+        """
+        influence, cell_map = self._smoothed_influence, self.parameter.cell_map
+        if cell_map is None:
+            inside = self.parameter.has_influence
+            if len(np.unique(influence[:-1][inside])) > _OUTCOMES:
+                return influence[:-1], influence[:-1]
+            return inside * influence.min(), inside * influence.max()
+        cells = cell_map.cells.reshape(len(cell_map.cells), -1)
+        lower, upper = influence.copy(), influence.copy()
+        label_values = influence[cells]
+        np.minimum.at(lower, cells, label_values.min(axis=1, keepdims=True))
+        np.maximum.at(upper, cells, label_values.max(axis=1, keepdims=True))
+        return lower[:-1], upper[:-1]
 
 
 def _mean_square(influence: Array, counts: Array) -> float:
     """Compute the variance of influence values over rows from cell counts."""
     p = counts / max(counts.sum(), 1.0)
     return float(p @ (influence - p @ influence) ** 2)
+
+
+def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
+    r"""Compute the largest change of an estimate if one true label is replaced.
+
+    .. math:: \max_i \Bigl| \sum_c a_c \frac{w_i}{W_c}
+        \bigl( L_c(y'_i, \hat y_i) - L_c(y_i, \hat y_i) \bigr) \Bigr|
+
+    over the rows i of weight :math:`w_i`, for a contrast of components c with
+    coefficients :math:`a_c`, where :math:`W_c` is the total weight of the rows of
+    component c. The label :math:`y'_i` is the label whose influence value differs most
+    from the influence value of the observed label.
+    The result is zero if possible labels are not enumerated, or if the rows of a
+    component have equal weights.
+    """
+    changes = np.zeros(len(rows))
+    coefficients = parameter.coefficients or (1.0,)
+    components = parameter.components or (parameter,)
+    for coefficient, component in zip(coefficients, components, strict=True):
+        assert isinstance(component, TableParameter)
+        cell_map, units = component.cell_map, component.units
+        if cell_map is None or cell_map.columns[0] != _TRUTH:
+            continue
+        if rows.are_equal_in(units):
+            continue
+        if parameter.components and parameter.trait.scale == LOG:
+            coefficient *= parameter.estimate / component.estimate
+        share = rows.largest_weights / rows.weights[units].sum()
+        influence = component.linearised.influence
+        changes += coefficient * share * _changes(influence, cell_map)[component.index]
+    return float(np.nan_to_num(np.abs(changes)).max(initial=0.0))
+
+
+def _changes(influence: Array, cell_map: CellMap) -> Array:
+    """Compute the largest change of influence values if true labels are replaced.
+
+    There is one change for each table cell, and a final zero for units outside the
+    table.
+    """
+    influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
+    cells = cell_map.cells.reshape(len(cell_map.cells), -1)
+    values = influence[cells]
+    up, down = values.max(axis=0) - values, values - values.min(axis=0)
+    change = np.where(up >= down, up, -down).ravel()
+    order = np.argsort(np.abs(change))  # the largest change of a cell comes last
+    changes = np.zeros(len(influence))
+    changes[cells.ravel()[order]] = change[order]
+    changes[-1] = 0.0
+    return changes

@@ -1,22 +1,37 @@
-"""Base class of estimates: covariance, degrees of freedom, and contrasts."""
+"""Estimates and their covariance: from other programs, resampled, many contrasts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from itertools import chain, combinations
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property, dataclass
 from skci.inference.contrast_parameters import contrast_parameter
-from skci.inference.critical.correlation import Loadings
+from skci.inference.critical.correlation import (
+    Loadings,
+    blocks,
+    correlation_from,
+    covariance_factor,
+    shrink_correlation,
+    variances_of,
+)
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
+from skci.inference.designs.totals import moments
 from skci.inference.intervals.methods import AvailableData, Task, automatic
-from skci.inference.parameter import Contrasts, Parameter
-from skci.inference.rows import Rows
+from skci.inference.parameter import (
+    CANCELLED,
+    Contrasts,
+    Parameter,
+    ParameterLabels,
+)
+from skci.inference.row_estimate import ENOUGH_FOR_NORMAL, heavy_tail
+from skci.inference.rows import Influences, Rows
 from skci.measures.traits import MeasureProperties
 
 _NEAR_BOUNDARY = (
@@ -80,17 +95,15 @@ class Estimates:
         """Variances of the K estimates."""
         return self.covariance.diagonal()
 
-    def has_variance(self, k: int) -> bool:
-        """Whether the variance of an estimate is nonzero."""
-        return bool(self.variances[k] > 0)
+    @property
+    def has_variance(self) -> Array:
+        """Mask of the K estimates with a nonzero variance."""
+        return self.variances > 0
 
-    def is_usable(self, k: int, blurred_variance: float) -> bool:
-        """Whether an interval can be computed from the variance of an estimate.
-
-        Interval methods that add noise use `blurred_variance`, which includes the
-        noise, as the variance.
-        """
-        return self.parameters[k].defined and self.has_variance(k)
+    @property
+    def usable(self) -> Array:
+        """Mask of the K estimates whose intervals use an estimated variance."""
+        return self.is_linear & self.has_variance
 
     def single_unit(self, k: int) -> str:
         """Return "row" or "group" if a variance depends on a single row or cluster.
@@ -137,11 +150,6 @@ class Estimates:
     def design_description(self) -> str:
         """Description of the sampling design in the header of a report."""
         return ""
-
-    @property
-    def spans_strata(self) -> Array:
-        """Mask of the K parameters that depend on rows of several strata."""
-        return np.zeros(len(self.parameters), dtype=bool)
 
     @property
     def design_effects(self) -> Array:
@@ -251,3 +259,377 @@ class Estimates:
         pairs = zip(self.parameters, parameters, strict=True)
         changed = tuple(replace(old, method=new.method) for old, new in pairs)
         return replace(self, parameters=changed)  # type: ignore[type-var]
+
+
+NO_VARIANCE_OF_CONTRAST = 1e-12
+"""Relative variance of a contrast that counts as zero."""
+
+MAX_TABLES = 1 << 10
+"""Largest number of contrasts whose tables and correlation are computed."""
+
+_MAX_IN_MEMORY = 1 << 14  # largest number of contrasts whose covariance is computed
+_ERROR = 1e-6  # relative independent variance of estimates with equal influence values
+_FEW_ROWS = SmallSampleReason(
+    f"fewer than {ENOUGH_FOR_NORMAL} degrees of freedom: few rows determine the "
+    "variance, and the interval may be too narrow"
+)
+_MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is removed
+
+
+@dataclass(frozen=True, eq=False)
+class GivenEstimates(Estimates):
+    """Estimates whose covariance is given by resampling or by another program.
+
+    Unknown entries of the covariance are zero.
+    """
+
+    parameters: tuple[Parameter, ...]
+    covariance: Array
+    df: float = np.inf
+    """Degrees of freedom of each variance; infinite for a normal quantile."""
+    common_variance: bool = False
+    """Whether all estimates share one variance, as in a linear model."""
+    excess: Mapping[frozenset[str], float] = field(default_factory=dict)
+    """Share of the variance to remove from differences, by the two model names."""
+    available: ClassVar[AvailableData] = "covariance"
+
+    @property
+    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
+        return np.full(len(self.parameters), self.df)
+
+    @property
+    def common_df(self) -> float | None:  # type: ignore[override]
+        return self.df if self.common_variance and self.df < np.inf else None
+
+    def select(self, positions: Sequence[int]) -> Self:
+        block = self.covariance[np.ix_(positions, positions)]
+        return replace(super().select(positions), covariance=block)
+
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        r"""Combine the estimates linearly, with covariance :math:`L V L^T`.
+
+        L contains the coefficients, and V is the covariance of the estimates. The
+        excess noise of resampling is removed from the variances of differences of two
+        models. Correlations are unchanged.
+        """
+        matrix: Array = slopes.toarray()
+        with np.errstate(over="ignore", invalid="ignore"):  # not finite: unknown
+            covariance = matrix @ self.covariance @ matrix.T
+            covariance[~np.isfinite(covariance)] = 0
+            # The variance of a constant contrast is a rounding error of either sign.
+            largest = np.abs(matrix) @ np.sqrt(self.covariance.diagonal())
+            constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * largest**2
+        # A zero variance means an unknown variance, also for contrasts of the estimate.
+        unknown = matrix[:, ~(self.variances > 0)].any(axis=1)
+        covariance[constant | unknown] = covariance[:, constant | unknown] = 0
+        if self.excess:
+            pairs = [*map(_compared_models, parameters)]
+            factors = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
+            covariance *= np.outer(factors, factors)
+        return replace(
+            self, parameters=tuple(parameters), covariance=covariance, excess={}
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ManyContrasts(Estimates):
+    """Linear contrasts that are too many to compute a table of counts for each.
+
+    Only the variances of the contrasts are computed, from the covariance of the
+    compared estimates. The critical value uses factor loadings instead of a correlation
+    matrix. Intervals are symmetric. An interval has a warning if its variance depends
+    on few rows.
+    """
+
+    parameters: tuple[Parameter, ...]
+    base: Any
+    """`RowEstimates` of the P combined parameters."""
+    slopes: sparse.csr_array
+    """Derivative of each contrast with respect to each estimate, (K, P)."""
+    df: float | None = None
+    """Degrees of freedom of all contrasts; None to estimate them by contrast."""
+    size_limit: str = ""
+    available: ClassVar[AvailableData] = "covariance"
+
+    @classmethod
+    def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
+        """Treat each estimate as a contrast with a single component."""
+        return cls(
+            parameters=base.parameters,
+            base=base,
+            slopes=sparse.csr_array(sparse.eye(len(base.parameters))),
+            size_limit=size_limit,
+        )
+
+    @property
+    def with_minimum_df(self) -> ManyContrasts:
+        """Copy in which all contrasts have the smallest degrees of freedom.
+
+        The degrees of freedom are the minimum over the compared estimates.
+        """
+        df = self.base.degrees_of_freedom[self.base.usable]
+        return replace(self, df=float(df.min()) if len(df) else 1.0)
+
+    @cached_property
+    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
+        """Satterthwaite's degrees of freedom of the K contrasts."""
+        base, size = self.base, len(self.parameters)
+        if self.df is not None:
+            return np.full(size, self.df)
+        df = np.full(size, np.inf)
+        if np.isinf(base.degrees_of_freedom).all():
+            return df
+        columns = [e.influence[e.parameter.index] for e in base.by_parameter]
+        influences, units = np.stack(columns), np.arange(len(columns[0]))
+        for k in range(size):
+            values = self.slopes[[k]] @ influences
+            combined = Influences([values[0]], [units], base.rows)
+            df[k] = moments(
+                base.design.variance_components(combined)
+            ).degrees_of_freedom
+        return np.where(self.variances > 0, df, np.inf)
+
+    @cached_property
+    def variances(self) -> Array:
+        """Variances of the K contrasts.
+
+        The variance is zero if the influence values of a contrast are constant, or if
+        an estimate in the contrast has too few units for a variance.
+        """
+        varies = self.base.has_variance
+        covariance = self.base.covariance * np.outer(varies, varies)
+        variances = variances_of(self.slopes, covariance)
+        sizes = abs(self.slopes)
+        largest = sizes @ np.sqrt(self.base.variances)
+        estimable = np.array([e.is_estimable for e in self.base.by_parameter])
+        known = ~(sizes @ ~estimable > 0)
+        positive = variances > NO_VARIANCE_OF_CONTRAST * largest**2
+        return np.where(positive & known, variances, 0.0)
+
+    @cached_property
+    def covariance(self) -> Array:  # type: ignore[override]
+        return self._covariance_of_contrasts(self.base.covariance)
+
+    @cached_property
+    def _depends_on_few_rows(self) -> Array:
+        """Mask of the K contrasts whose variance depends on few rows.
+
+        These variances have fewer than `ENOUGH_FOR_NORMAL` Satterthwaite degrees of
+        freedom. If quantiles are those of t distributions, the mask is False.
+        """
+        few = np.zeros(len(self.parameters), dtype=bool)
+        if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
+            return few
+        influences = np.stack(
+            [e.influence[e.parameter.index] for e in self.base.by_parameter]
+        )
+        n = influences.shape[1]
+        largest = abs(self.slopes) @ np.abs(influences).max(axis=1)
+        # The sum of squares is at most half the degrees of freedom times the maximum.
+        bounds = ENOUGH_FOR_NORMAL * largest**2
+        is_small = (self.variances > 0) & (n**2 * self.variances < bounds)
+        candidates = np.flatnonzero(is_small)
+        for block in blocks(len(candidates), n):
+            positions = candidates[block]
+            squares = (self.slopes[positions] @ influences) ** 2
+            shares = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2
+            few[positions] = shares - 1 / n > 2 / ENOUGH_FOR_NORMAL
+        return few
+
+    def _covariance_of_contrasts(self, covariance: Array) -> Array:
+        """Compute the covariance of the contrasts from the covariance of estimates.
+
+        Unknown entries are zero.
+        """
+        size = len(self.parameters)
+        if size > _MAX_IN_MEMORY:
+            raise ValueError(
+                "covariance and correlation need at most "
+                f"{_MAX_IN_MEMORY:,} contrasts, got {size:,}; select some contrasts, "
+                "or name a control"
+            )
+        combined: Array = self.slopes @ (self.slopes @ covariance).T
+        unknown = self.variances == 0
+        combined[unknown] = combined[:, unknown] = 0
+        return combined
+
+    def noise(self, z: float) -> Array:
+        return self._covariance_of_contrasts(self.base.noise(z))
+
+    def noise_variances(self, z: float) -> Array:
+        noise = variances_of(self.slopes, self.base.noise(z))
+        return np.where(self.variances > 0, noise, 0.0)
+
+    def loadings(self, z: float) -> Loadings | None:
+        """Return factor loadings of the contrasts, or None for few contrasts.
+
+        If degrees of freedom are few, correlations of the estimates are shrunk towards
+        zero. If some contrast has no variance, each estimate has a small independent
+        error, so that models that agree in all rows are treated as independent.
+        """
+        if len(self.parameters) <= MAX_TABLES:
+            return None
+        total = self.base.covariance + self.base.noise(z)
+        df = self.base.degrees_of_freedom
+        deviations = np.sqrt(total.diagonal())
+        total = shrink_correlation(correlation_from(total), df)
+        if (self.variances == 0).any():
+            total += _ERROR * np.eye(len(total))
+            smallest = deviations[deviations > 0].min(initial=1.0)
+            deviations = np.maximum(deviations, _ERROR * smallest)
+        total *= np.outer(deviations, deviations)
+        return Loadings(covariance_factor(total), self.slopes)
+
+    def select(self, positions: Sequence[int]) -> Self:
+        return replace(super().select(positions), slopes=self.slopes[list(positions)])
+
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        """Combine the contrasts linearly, as contrasts of the compared estimates."""
+        return replace(
+            self,
+            parameters=tuple(parameters),
+            slopes=(slopes @ self.slopes).tocsr(),
+            size_limit="",
+        )
+
+    @property
+    def rows(self) -> Rows:  # type: ignore[override]
+        return self.base.rows
+
+    @property
+    def design_description(self) -> str:
+        return self.base.design_description
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.base.n_groups
+
+    @cached_property
+    def _reasons(self) -> list[SmallSampleReason]:
+        base = self.base
+        reasons = map(base.small_sample_reasons, range(len(base.parameters)))
+        return list(dict.fromkeys(chain.from_iterable(reasons)))
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Return the reasons why an interval may be too narrow.
+
+        The reasons of any compared estimate are reported for all contrasts.
+        """
+        return [_FEW_ROWS] * bool(self._depends_on_few_rows[k]) + self._reasons
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResampledEstimates(GivenEstimates):
+    """Estimates with a covariance from resampling, such as cross-validation.
+
+    Skewness and heavy tails are estimated from the losses of out-of-fold predictions,
+    with the fitted models treated as fixed.
+    """
+
+    row_estimates: Estimates
+    """Estimates of the same parameters from the out-of-fold predictions."""
+    models: ResampledEstimates | None = None
+    """Estimates of the models, if these estimates are contrasts of models."""
+    available: ClassVar[AvailableData] = "skewness"
+
+    def select(self, positions: Sequence[int]) -> Self:
+        row_estimates = self.row_estimates.select(positions)
+        return replace(super().select(positions), row_estimates=row_estimates)
+
+    def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
+        """Combine the estimates linearly, and raise variances that are too small.
+
+        The minimum is the variance due to rows, which is the variance if the fitted
+        models are fixed, because training on random rows only adds variance. A variance
+        may be smaller after the excess noise of resampling is removed. This correction
+        applies only to interval methods that correct for skewness.
+        """
+        compared = super()._combine(parameters, slopes)
+        pairs = [*map(_compared_models, parameters)]
+        is_reduced = [
+            parameter.interval_method.corrects_skewness and pair in self.excess
+            for parameter, pair in zip(parameters, pairs, strict=True)
+        ]
+        if any(is_reduced):
+            matrix, rows = slopes.toarray(), self.row_estimates.covariance
+            minimum = np.where(is_reduced, ((matrix @ rows) * matrix).sum(axis=1), 0)
+            variances = np.where(compared.variances > 0, compared.variances, np.inf)
+            scale = np.sqrt(np.maximum(minimum / variances, 1))
+            raised = compared.covariance * np.outer(scale, scale)
+            compared = replace(compared, covariance=raised)
+        return replace(compared, models=self.models or self)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Return the reasons why an interval may be too narrow.
+
+        The losses of out-of-fold predictions are also checked. A contrast is treated as
+        heavy-tailed if the losses of a compared model are heavy-tailed, because models
+        fitted to other rows may differ more than these two fitted models.
+        """
+        reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
+        tail = heavy_tail(parameter.trait)
+        if parameter.interval_method.corrects_skewness:
+            loss_reasons = self.row_estimates.small_sample_reasons(k)
+            reasons += [reason for reason in loss_reasons if reason != tail]
+        model_tails = self.models.heavy_tails if self.models else self.heavy_tails
+        if {parameter, *parameter.components} & (self.heavy_tails | model_tails):
+            reasons.append(tail)
+        return reasons
+
+    @cached_property
+    def heavy_tails(self) -> set[Parameter]:
+        """Parameters whose losses may have an infinite variance."""
+        rows: Any = self.row_estimates
+        return {
+            parameter
+            for k, parameter in enumerate(self.parameters)
+            if parameter.trait.heavy_tails and rows.by_parameter[k].has_heavy_tail
+        }
+
+    def task(self, k: int, standard_error: float) -> Task:
+        task = super().task(k, standard_error)
+        if not self.parameters[k].interval_method.corrects_skewness:
+            return task
+        error = math.sqrt(self.row_estimates.variances[k])
+        return task._replace(hall=self.row_estimates.task(k, error).hall)
+
+
+def _compared_models(contrast: Parameter) -> frozenset[str]:
+    """Return the names of the two models in a difference on one measure.
+
+    The set is empty for any other contrast.
+    """
+    keys = [component.key for component in contrast.components]
+    balanced = abs(sum(contrast.coefficients)) < CANCELLED
+    has_one_measure = len({key.without("model") for key in keys}) == 1
+    return frozenset(
+        key.name for key in keys if balanced and has_one_measure and len(keys) == 2
+    )
+
+
+def excess_shares(
+    parameters: Sequence[Parameter], covariance: Array, excess: Array | None
+) -> dict[frozenset[str], float]:
+    """Compute shares of excess noise in the variances of pairwise differences.
+
+    Excess noise is due to the random partitions of the rows. The share is computed for
+    each pair of models, averaged over measures, and limited to `_MAX_EXCESS`.
+    """
+    if excess is None:
+        return {}
+    positions: dict[ParameterLabels, list[int]] = {}
+    for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
+        positions.setdefault(parameters[k].key.without("model"), []).append(k)
+    shares: dict[frozenset[str], list[float]] = {}
+    for i, j in chain(*(combinations(rows, 2) for rows in positions.values())):
+        variance, removed = (
+            float(V[i, i] + V[j, j] - 2 * V[i, j]) for V in (covariance, excess)
+        )
+        largest = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
+        if variance > NO_VARIANCE_OF_CONTRAST * largest**2:
+            pair = frozenset((parameters[i].key.name, parameters[j].key.name))
+            shares.setdefault(pair, []).append(removed / variance)
+    return {
+        pair: min(sum(terms) / len(terms), _MAX_EXCESS)
+        for pair, terms in shares.items()
+    }

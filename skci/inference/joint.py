@@ -25,20 +25,21 @@ from skci.inference.critical.correlation import (
 )
 from skci.inference.critical.horizon import (
     Horizon,
-    maximum_of_one,
     sequential_maximum,
 )
-from skci.inference.critical.max_distribution import Alternative, MaxDistribution
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference.critical.max_distribution import (
+    Alternative,
+    CriticalValue,
+    MaxDistribution,
+)
 from skci.inference.designs.design import SampleDesign
-from skci.inference.estimates import Estimates
+from skci.inference.estimates import MAX_TABLES, Estimates
 from skci.inference.intervals.methods import (
     INTERVALS,
     METHODS,
     IntervalMethod,
     Task,
 )
-from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
@@ -129,12 +130,6 @@ class JointEstimate:
         """Return some of the estimates, with a critical value for this selection."""
         return replace(self, source=self.source.select(positions))
 
-    def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
-        """Return the estimates together with estimates of more parameters."""
-        assert isinstance(self.source, RowEstimates)
-        extended = (*self.source.parameters, *parameters)
-        return replace(self, source=self.source.with_parameters(extended))
-
     def contrast(
         self,
         contrasts: Contrasts,
@@ -144,7 +139,7 @@ class JointEstimate:
     ) -> JointEstimate:
         """Estimate linear combinations of the parameters, or ratios.
 
-        The result is a joint estimate of these contrasts. See `method_of` for the
+        The result is a joint estimate of these contrasts. See `_method_of` for the
         default interval method. A ValueError is raised if a method does not support a
         contrast, if a measure in a ratio may be negative, or if all coefficients of a
         contrast cancel.
@@ -209,9 +204,8 @@ class JointEstimate:
     def standard_errors(self) -> Array:
         """Standard errors of the K estimates at any confidence level."""
         errors = self.source.standard_errors.copy()
-        for k in range(len(errors)):
-            if not self.source.has_variance(k):
-                errors[k] = 0 if self.source.has_replicates else np.nan
+        has_replicates = self.source.has_replicates
+        errors[~self.source.has_variance] = 0 if has_replicates else np.nan
         return self._nan_without_derivative(errors)
 
     @cached_property
@@ -291,11 +285,7 @@ class JointEstimate:
         The interval of any other parameter is the whole range of the parameter. Such
         parameters do not affect the critical value.
         """
-        usable = np.zeros(len(self.parameters), dtype=bool)
-        for k, parameter in enumerate(self.parameters):
-            blurs = parameter.interval_method.blurs
-            usable[k] = self.source.is_usable(k, self._variances[k] if blurs else 0)
-        return usable
+        return self.source.usable
 
     @cached_property
     def z(self) -> float:
@@ -312,7 +302,7 @@ class JointEstimate:
         df = self.source.degrees_of_freedom
         if self._are_normal:
             return df
-        varies = np.array([*map(self.source.has_variance, range(len(df)))])
+        varies = self.source.has_variance
         estimated = np.where(varies, self.source.variances, 1)
         total = np.where(varies, self._variances, 1)
         return df * (total / estimated) ** 2
@@ -400,9 +390,7 @@ class JointEstimate:
         if maximum is not None:
             return maximum
         usable = np.flatnonzero(self.usable)
-        if self.is_individual and self.horizon is not None:
-            maximum = maximum_of_one(self.horizon, alternative, self.random_state)
-        elif self.is_individual:
+        if self.is_individual:
             maximum = self._maximum_from(np.ones((1, 1)), None, alternative)
         elif self._loadings is not None:
             maximum = MaxDistribution(

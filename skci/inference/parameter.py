@@ -12,7 +12,6 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
 from skci._validation import printable
-from skci.inference.agreement import Agreement
 from skci.inference.intervals.methods import INTERVALS, IntervalMethod
 from skci.measures.functional import (
     Boundary,
@@ -237,8 +236,8 @@ class Parameter:
     """Largest possible effect of binning scores on the estimate."""
     by_pair: bool = False
     """Whether contrasts use only the units that all compared means cover."""
-    agreement: Agreement | None = None
-    """Agreement of two compared models, if they agree in all rows."""
+    agreement: Any = None
+    """`Agreement` of two compared models, if they agree in all rows, else None."""
 
     @property
     def value(self) -> float:
@@ -327,9 +326,9 @@ class TableParameter(Parameter):
 
     @cached_property
     def _variants(self) -> dict[str | bytes, TableParameter]:
-        """Copies with another method or for some of the units.
+        """Copies with another interval method, or for a subset of the units.
 
-        Contrasts share a copy as a component.
+        Several contrasts can then have the same copy as a component.
         """
         return {}
 

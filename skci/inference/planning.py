@@ -23,7 +23,7 @@ from skci._validation import (
     check_probability,
     join_names,
 )
-from skci.inference.designs.units import census, is_simple
+from skci.inference.designs.units import IndependentRows, is_simple
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import pvalues, statistics_at
@@ -331,7 +331,9 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     return JointEstimate.from_rows(
         parameters,
         rows,
-        census(design, rows.n_samples),
+        IndependentRows(
+            rows.n_samples, ddof=0, strata=design.strata, labels=design.labels
+        ),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,

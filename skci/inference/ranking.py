@@ -17,10 +17,9 @@ from skci.inference.critical.correlation import (
     covariance_factor,
     differences_of,
 )
-from skci.inference.critical.max_distribution import step_down_directions
-from skci.inference.critical.quantile import Marginal
+from skci.inference.critical.max_distribution import Marginal, step_down_directions
+from skci.inference.estimates import MAX_TABLES
 from skci.inference.joint import JointEstimate
-from skci.inference.linear_estimates import MAX_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # relative variance of a difference that counts as zero

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from typing import Any, ClassVar
@@ -20,15 +20,12 @@ from skci.inference.designs.design import (
 from skci.inference.designs.totals import (
     Moments,
     moments,
-    shape_of_ratios,
     tail_shape,
-    weight_of_tail,
 )
 from skci.inference.designs.units import unit_weights_of_rows
-from skci.inference.influences import Influences
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
-from skci.inference.rows import Rows
+from skci.inference.rows import Influences, Rows
 from skci.measures.functional import (
     FixedValueFunctional,
     Functional,
@@ -52,17 +49,11 @@ _MAX_HALL = 1 / 3  # largest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12
 _ENOUGH_FOR_DIFFERENCES = 6  # for "hall" and differences, except differences of areas
 _FEW = 10  # largest number of independent units for which other methods warn
-_MAX_SUBGROUPS = 6  # number of groups up to which they may be meant as subgroups
-_SUBGROUPS_HINT = (
-    "; if the groups are subgroups to report on, not sampled clusters, pass them to a "
-    "report as by= instead of groups="
-)
 # Weight of a tail above which intervals are too narrow. For losses the threshold with n
 # units is _HEAVY_LOSSES - _SMALL_N / n, because few rows show less of the tail.
 _HEAVY, _HEAVY_LOSSES, _SMALL_N = 1.05, 1.1, 25.0
 _SKEWED = 0.15  # coefficient of skewness above which limits are far from the estimate
 _STRAIGHT = 1e-6  # curvature that counts as zero
-_HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no variance
 _P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one more row
 
 
@@ -543,10 +534,6 @@ class RowEstimate:
             is_area = any(part.classes_of_area for part in self.components or [self])
             cause += f"{units}{' of one class' * is_area} determine the variance"
         text = f"{cause}, and the interval may be too narrow"
-        may_be_subgroups = (
-            self.design.units_are_groups and self.design.n_units <= _MAX_SUBGROUPS
-        )
-        text += _SUBGROUPS_HINT * may_be_subgroups
         return [SmallSampleReason(text, other_method_helps=self.is_normal)]
 
     @property
@@ -600,19 +587,9 @@ class RowEstimate:
         return limits[0][0] > estimate - reach
 
     @property
-    def _rows_nest(self) -> bool:
-        """Whether two components of a contrast share some rows but not all rows.
-
-        The influence values of such components have different scales, which resembles a
-        heavy tail.
-        """
-        units = [component.units for component in self.parameter.components]
-        return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
-
-    @property
     def has_heavy_tail(self) -> bool:
         """Whether quantiles of influence values indicate an infinite variance."""
-        return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
+        return self.has_variance and self._tail_shape > _HEAVY
 
     @property
     def _has_neglected_tail(self) -> bool:
@@ -628,19 +605,10 @@ class RowEstimate:
         threshold = _HEAVY
         if not self.components and abs(self._curvature) < _STRAIGHT:
             threshold = _HEAVY_LOSSES - _SMALL_N / self.n_units
-        return self._tail_shape(weight_of_tail) > threshold
+        return self._tail_shape > threshold
 
     @property
-    def has_heavy_losses(self) -> bool:
-        """Whether the largest losses are far larger than most losses.
-
-        The criterion also detects heavy tails in samples without a single extreme loss.
-        """
-        return (
-            self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
-        )
-
-    def _tail_shape(self, shape: Callable[..., float]) -> float:
+    def _tail_shape(self) -> float:
         """Return the tail index of the influence values.
 
         The result is NaN if the measure cannot have a heavy tail.
@@ -648,13 +616,16 @@ class RowEstimate:
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
-        if self._rows_nest:
-            shapes = [component._tail_shape(shape) for component in self.components]
+        units = [component.units for component in parameter.components]
+        if any((a & b).any() and (a != b).any() for a, b in pairwise(units)):
+            # Components that share some rows but not all rows have influence values of
+            # different scales, which resemble a heavy tail.
+            shapes = [component._tail_shape for component in self.components]
             return float(np.fmax.reduce(shapes))
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
-        return tail_shape(self.design.components(influences), shape)
+        return tail_shape(self.design.components(influences))
 
     def task(self, standard_error: float) -> Task:
         """Return the input of the interval method.

@@ -17,13 +17,11 @@ from skci.inference.design_estimate import DesignEstimate
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
 from skci.inference.designs.units import is_simple
-from skci.inference.estimates import Estimates
-from skci.inference.influences import Influences
+from skci.inference.estimates import MAX_TABLES, Estimates, ManyContrasts
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
-from skci.inference.linear_estimates import MAX_TABLES, ManyContrasts
 from skci.inference.parameter import Contrasts, TableParameter
 from skci.inference.row_estimate import RowEstimate
-from skci.inference.rows import Rows
+from skci.inference.rows import Influences, Rows
 from skci.measures.functional import Mean
 
 _MAX_BY_PAIR = 1 << 11  # number of contrasts whose rows depend on the pair
@@ -105,24 +103,28 @@ class RowEstimates(Estimates):
         return str(self.design.within_strata)
 
     variances = _collected("estimated_variance")
+    has_variance = _collected("has_variance")
     degrees_of_freedom = _collected("df_of_quantile")
     is_linear = _collected("parameter.is_linear")
     spans_strata = _collected("spans_strata")
     design_effects = _collected("design_effect")
     table_sizes = _collected("parameter.total")
 
-    def has_variance(self, k: int) -> bool:
-        return self.by_parameter[k].has_variance
-
-    def is_usable(self, k: int, blurred_variance: float) -> bool:
-        estimate = self.by_parameter[k]
-        if not estimate.is_estimable or not self.degrees_of_freedom[k] > 0:
-            return False
-        method = estimate.parameter.interval_method
-        if not method.needs_error:
-            return estimate.parameter.is_linear and estimate.design_effect > 0
-        has_noise = method.blurs and blurred_variance > 0
-        return has_noise or estimate.parameter.is_on_boundary or estimate.has_variance
+    @cached_property
+    def usable(self) -> Array:
+        usable = np.zeros(len(self.parameters), dtype=bool)
+        for k, estimate in enumerate(self.by_parameter):
+            parameter = estimate.parameter
+            method = parameter.interval_method
+            if not (estimate.is_estimable and self.degrees_of_freedom[k] > 0):
+                continue
+            if not method.needs_error:
+                usable[k] = parameter.is_linear and estimate.design_effect > 0
+            elif method.blurs and not estimate.has_variance:
+                usable[k] = (self.variances + self.noise_variances(1.0))[k] > 0
+            else:
+                usable[k] = parameter.is_on_boundary or estimate.has_variance
+        return usable
 
     def single_unit(self, k: int) -> str:
         return self.by_parameter[k].single_unit
@@ -257,9 +259,18 @@ class RowEstimates(Estimates):
 
         Each contrast is estimated from its own table of counts, so that all interval
         methods are available. For more than `MAX_TABLES` contrasts, only the covariance
-        is computed, without tables.
+        is computed, without tables. With ``missing_grades="pairwise"``, at most
+        `_MAX_BY_PAIR` contrasts are possible.
         """
-        if len(contrasts) <= self._max_contrasts(contrasts):
+        positions = {k for _, weights in contrasts for k in weights}
+        by_pair = any(self.parameters[k].by_pair for k in positions)
+        if by_pair and len(contrasts) > _MAX_BY_PAIR:
+            raise ValueError(
+                f"missing_grades='pairwise' allows at most {_MAX_BY_PAIR:,} "
+                f"differences, got {len(contrasts):,}; name a control, select models, "
+                "or drop the items without a grade from some model"
+            )
+        if by_pair or len(contrasts) <= MAX_TABLES:
             tables = ContrastTables(self, ratio, method)
             return self.with_parameters([*map(tables.parameter, contrasts)])
         if method not in (None, AUTO) and METHODS[method].needs != "covariance":
@@ -277,23 +288,6 @@ class RowEstimates(Estimates):
         estimates = ManyContrasts.from_estimates(base, limit)
         estimates = replace(estimates, parameters=self.parameters)
         return estimates.contrast(contrasts, ratio, method)
-
-    def _max_contrasts(self, contrasts: Contrasts) -> int:
-        """Return the maximum number of contrasts that are estimated from tables.
-
-        With ``missing_grades="pairwise"``, the maximum is larger, but a larger number
-        of contrasts raises a ValueError.
-        """
-        positions = {k for _, weights in contrasts for k in weights}
-        if not any(self.parameters[k].by_pair for k in positions):
-            return MAX_TABLES
-        if len(contrasts) > _MAX_BY_PAIR:
-            raise ValueError(
-                f"missing_grades='pairwise' allows at most {_MAX_BY_PAIR:,} "
-                f"differences, got {len(contrasts):,}; name a control, select models, "
-                "or drop the items without a grade from some model"
-            )
-        return _MAX_BY_PAIR
 
 
 def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:

@@ -148,7 +148,7 @@ def _weights(
 
     informs = [
         bool(np.isfinite(estimates[[*pair]]).all())
-        and observed(pair[:1]).has_variance(0)
+        and observed(pair[:1]).has_variance[0]
         for pair in block.proxies
     ]
     pairs = [*compress(block.proxies, informs)]

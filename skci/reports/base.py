@@ -20,7 +20,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.storage import replacing
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference.critical.max_distribution import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import ParameterLabels, SubgroupSize, TableParameter
 from skci.inference.row_estimates import RowEstimates

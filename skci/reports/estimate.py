@@ -606,7 +606,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
         if not is_usable:
             consequence = "the interval is the whole range" * parameter.defined
         elif method.blurs and not parameter.is_on_boundary:
-            alone = not joint.source.has_variance(k)
+            alone = not joint.source.has_variance[k]
             consequence = "the interval depends on the blurring alone" * alone
         if consequence:
             yield _zero_variance(joint, k, consequence), k

@@ -21,8 +21,8 @@ from skci.data.row_options import RowOptions
 from skci.data.rows import shape_of
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
+from skci.inference.estimates import ResampledEstimates, excess_shares
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.linear_estimates import ResampledEstimates, excess_shares
 from skci.inference.parameter import Parameter, TableParameter, with_fixed_estimate
 from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet

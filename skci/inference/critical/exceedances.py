@@ -23,7 +23,6 @@ LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 """Levels of the proposal for tails; another component imposes no condition."""
 
 _ZERO = 1e-12  # remaining variances below this count as zero
-_NEVER = 1e-15  # probability of an exceedance that does not change sums
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of Sobol points; the other coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
@@ -55,11 +54,6 @@ class Table:
         self.scale = cells / (high - low)
         self.values = function(np.linspace(low, high, cells + 1))
         self.steps = np.append(np.diff(self.values), 0)
-
-    def first_above(self, value: float) -> float:
-        """Return the largest node where an increasing function is at most `value`."""
-        node = int(np.searchsorted(self.values, value, side="right"))
-        return self.low + (node - 1) / self.scale
 
     def __call__(self, x: Array) -> Array:
         position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
@@ -121,19 +115,9 @@ class _FactorModel:
     sides: int
     df: float = np.inf
 
-    @property
-    def rank(self) -> int:
-        """Number r of columns of B."""
-        return self.loadings.rank
-
-    @property
-    def size(self) -> int:
-        """Number K of coordinates."""
-        return self.loadings.size
-
     @cached_property
     def _all_conditionals(self) -> tuple[Array, Array, Array]:
-        return self._conditionals(np.arange(self.size))
+        return self._conditionals(np.arange(self.loadings.size))
 
     def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
         """Return the coefficients of the distributions of the factors y given z_j.
@@ -157,7 +141,7 @@ class _FactorModel:
     def draw(self, proposal: Proposal, points: Array) -> Array:
         """Draw vectors y from the proposal distribution, one for each Sobol point."""
         level, j = proposal.coordinates(points[:, 0])
-        if self.size * self.rank > _COSTLY:
+        if self.loadings.size * self.loadings.rank > _COSTLY:
             pull, carry, deviation = self._conditionals(j)
         else:
             pull, carry, deviation = (array[j] for array in self._all_conditionals)
@@ -188,12 +172,12 @@ class RadialSampler(_FactorModel):
 
     def _tabulated(self, function: Callable[[Array], Array]) -> Table:
         # In high dimensions the length varies little, and the function is steep.
-        return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.rank)
+        return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.loadings.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
         """Return the probability that s times the length of y exceeds q."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            longer = radial_sf(q / np.abs(s), self.rank, df)
+            longer = radial_sf(q / np.abs(s), self.loadings.rank, df)
         if q < 0:
             return np.where(s < 0, 1 - longer, 1.0)
         return np.where(s > 0, longer, 0.0)
@@ -251,17 +235,13 @@ class RadialSampler(_FactorModel):
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
-        # The largest projections in ascending order; other projections never exceed.
-        number = int((s > tables[1].first_above(_NEVER)).sum(axis=1).max())
-        if 0 < number < s.shape[1] // 2:
-            s = np.partition(s, -number, axis=1)[:, -number:]
         s.sort(axis=1)
         exceed = tables[1](s)
         # All coordinates with larger projections exceed the level as well.
         pairs = exceed @ np.arange(exceed.shape[1])[::-1]
         if density is None:
             tail = proposal.tail(proposal.levels[0])
-            density = exceed.sum(axis=1) / (self.size * tail)
+            density = exceed.sum(axis=1) / (proposal.size * tail)
         terms = [*(table(s[:, -1]) for table in tables[:3]), pairs]
         if proposal.floor:
             terms.append(np.ones_like(pairs))
@@ -381,7 +361,7 @@ class SampledTail:
     """
 
     def __init__(self, model: RadialSampler, seeds: list[int]) -> None:
-        self._rank, self._df = model.rank, model.df
+        self._rank, self._df = model.loadings.rank, model.df
         sample = _directions(model, seeds)
         pairs = [(s.max(axis=1), weights) for s, weights in sample]
         largest, weights = map(np.concatenate, zip(*pairs, strict=True))
@@ -444,7 +424,7 @@ def nested_tail(
 
     def exceed(v: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return radial_sf((1 - v) / v, model.rank, model.df)
+            return radial_sf((1 - v) / v, model.loadings.rank, model.df)
 
     table = Table(exceed, 0.0, 1.0, _LENGTHS)
     first: Any = 0.0
@@ -469,13 +449,13 @@ def _directions(
 
     Each batch also has the importance weights of the directions.
     """
-    size = model.size
+    size = model.loadings.size
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
     number = 1 << int(np.log2(np.clip(projections // size, _MIN_POINTS, _MAX_POINTS)))
     with Progress("points of p-values", number * len(seeds)) as line:
-        for points in batches(model.rank, size, 0, number, seeds):
+        for points in batches(model.loadings.rank, size, 0, number, seeds):
             s = model.directions(proposal, points, signed)
             values = density(np.abs(s) if signed else s)
             mean = values.mean(axis=1) if shares is None else values @ shares

@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -95,10 +94,10 @@ def sequential_maximum(
     r"""Return the distribution of the maximum of estimates over interim looks.
 
     The maximum is approximated by the maximum at a few representative times. With time
-    steps h, the probability that the process exceeds c at one of these times is about
-    the probability that it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_.
-    This approximation has a larger error than the numerical error of the quantile, so
-    that no warning of the numerical error is issued.
+    steps h, the probability that an estimate exceeds c at one of these times is about
+    the probability that it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_. The
+    error of this approximation is larger than the numerical error of a quantile, so
+    that quantiles issue no warning.
 
     References
     ----------
@@ -119,12 +118,3 @@ def sequential_maximum(
         shift=shift,
         warns=False,
     )
-
-
-@lru_cache(maxsize=16)
-def maximum_of_one(
-    horizon: Horizon, alternative: Alternative, random_state: int | None
-) -> MaxDistribution:
-    """Return the distribution for one parameter, from a cache."""
-    options: Any = {"alternative": alternative, "random_state": random_state}
-    return sequential_maximum(np.ones((1, 1)), horizon, **options)

@@ -16,8 +16,7 @@ from typing import (
 import numpy as np
 
 from skci._arrays import Array, cached_property, dataclass
-from skci.inference.influences import Influences
-from skci.inference.rows import Rows
+from skci.inference.rows import Influences, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +150,6 @@ class Design(Protocol):
       narrow, or an empty string.
     - `kinds_of_units`: name of the units in warnings about few units; empty for no
       warning.
-    - `stratum`: stratum of each row, if rows are independent within strata. Intervals
-      are then as with :class:`Strata`, and `components` must have the same variance.
     - ``reweighted(weights)``: returns a design, and positive weights that replace the
       weights of the rows.
     - ``variance_components(influences)``: returns the components for influence values
@@ -261,8 +258,6 @@ class SampleDesign:
     """Whether the design requires all rows in order, not counts of outcomes."""
     rows_are_units: ClassVar[Any] = False
     """Whether each row is an independent unit."""
-    units_are_groups: ClassVar[Any] = False
-    """Whether units are the clusters passed as `groups`."""
 
     def totals(self, influences: Influences) -> Iterable[Component]:
         """Sum influence values by independent unit, without centring within strata."""
@@ -282,9 +277,13 @@ class SampleDesign:
         for component in self.totals(influences):
             yield replace(component, blocks=blocks, sizes=sizes)
         if self.share_covariance is not None:
+            weights = influences.rows.weights
+            pairs = zip(influences.values, influences.indices, strict=True)
+            sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
+            means = np.transpose(sums) / np.bincount(self.strata, weights)[:, None]
             values, vectors = np.linalg.eigh(self.share_covariance)
             roots = vectors * np.sqrt(np.maximum(values, 0))
-            yield Component(roots.T @ self._means(influences), is_known=True)
+            yield Component(roots.T @ means, is_known=True)
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
         """Return the components of the covariance of influence values."""
@@ -302,14 +301,6 @@ class SampleDesign:
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
         """Return the stratum and the share in the total weight of each unit."""
         return self.strata, rows.shares
-
-    def _means(self, influences: Influences) -> Array:
-        """Compute the mean influence values in each stratum, of shape (strata, K)."""
-        weights = influences.rows.weights
-        totals = np.bincount(self.strata, weights)
-        pairs = zip(influences.values, influences.indices, strict=True)
-        sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
-        return np.transpose(sums) / totals[:, np.newaxis]
 
     @property
     def pools_units(self) -> bool:

@@ -21,9 +21,8 @@ from skci.inference.designs.design import (
     SampleDesign,
     SmallSampleReason,
 )
-from skci.inference.designs.totals import UnitWeights, covariance, unit_weights
-from skci.inference.influences import Influences
-from skci.inference.rows import SAME_WEIGHT, Rows
+from skci.inference.designs.totals import UnitWeights, unit_weights
+from skci.inference.rows import SAME_WEIGHT, Influences, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,10 +107,6 @@ class Clusters(SampleDesign):
     def n_units(self) -> int:
         """Number of clusters with rows."""
         return len(self.starts)
-
-    @property
-    def units_are_groups(self) -> bool:
-        return self.kind == "group"
 
     def totals(self, influences: Influences) -> Iterator[Component]:
         totals = np.empty((self.n_units, influences.shape[1]))
@@ -208,16 +203,6 @@ def _joined(parts: Sequence[tuple[Any, float, int]], by_name: bool = False) -> C
     return Clusters(numbers, unit, sums[0], keys, sums[1], parts[0][0].kind)
 
 
-def census(design: SampleDesign, n: int) -> IndependentRows:
-    """Return a design for n rows that are the whole population.
-
-    The strata of the given design are kept.
-    """
-    if isinstance(design, IndependentRows):
-        return replace(design, n_units=n, ddof=0)
-    return IndependentRows(n, ddof=0, strata=design.strata, labels=design.labels)
-
-
 def stack_samples(
     parts: Sequence[tuple[Rows, IndependentRows | Clusters]],
 ) -> tuple[Rows, IndependentRows | Clusters]:
@@ -256,10 +241,7 @@ def stack_samples(
 
 @dataclass(frozen=True, eq=False)
 class RowwiseDesign(SampleDesign):
-    """Adapter of a user-defined design for internal use.
-
-    If the user's design has strata, rows are treated as independent within strata.
-    """
+    """Adapter of a user-defined design for internal use."""
 
     design: Design
     weighted_rows: Any
@@ -291,22 +273,14 @@ class RowwiseDesign(SampleDesign):
         return self.design.n_units
 
     @property
-    def rows_are_units(self) -> bool:
-        return self.strata is not None
-
-    @property
     def kinds_of_units(self) -> str:
         return getattr(self.design, "kinds_of_units", SampleDesign.kinds_of_units)
 
     def totals(self, influences: Influences) -> Iterable[Component]:
-        if self.strata is None:
-            return self._checked_components(influences)
-        return [Component(influences, repeats=influences.rows.repeats)]
+        return self._checked_components(influences)
 
     def variance_components(self, influences: Influences) -> Iterable[Component]:
         components = getattr(self.design, "variance_components", None)
-        if components is None:
-            return self.components(influences)
         return self._checked_components(influences, components)
 
     def _checked_components(
@@ -341,16 +315,7 @@ class RowwiseDesign(SampleDesign):
         trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
             :, np.newaxis
         ]
-        components = self._checked_components(trial)
-        if self.strata is None:
-            return
-        expected = Component(trial, blocks=self.strata)
-        if not np.allclose(covariance(components), covariance([expected])):
-            raise ValueError(
-                f"design {self._name} with stratum must return components with the "
-                "same variance as Strata; for another variance, such as one with a "
-                "finite population correction, remove stratum"
-            )
+        self._checked_components(trial)
 
     def small_sample_reason(self, influences: Influences) -> str | SmallSampleReason:
         reason = getattr(self.design, "small_sample_reason", None)
@@ -460,7 +425,7 @@ def all_units_are_rows(rows: Rows, design: SampleDesign, units: Any = None) -> b
     default, all rows are considered.
     """
     if design.rows_are_units or design.is_rowwise:
-        return bool(design.rows_are_units)
+        return not design.is_rowwise
     units = np.ones(len(rows), dtype=bool) if units is None else units
     n_units = unit_weights_of_rows(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units

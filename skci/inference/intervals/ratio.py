@@ -33,8 +33,8 @@ Tversky (1977), Psychological Review 84, 327-352.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Self
 
 import numpy as np
@@ -108,10 +108,11 @@ def values_of_mean(functional: Functional) -> Array | None:
 
 def as_ratio(
     functional: Functional, counts: Array = _PROBES[:0]
-) -> tuple[type["Ratios"], Array] | None:
+) -> tuple[Callable[..., "Ratios"], Array] | None:
     """Write a mean or a Tversky ratio of cell probabilities p as (A p) / (B p).
 
-    Returns a class of ratios, and the coefficients A and B as an array of shape (2, m).
+    Returns a constructor of `Ratios`, and the coefficients A and B as an array of shape
+    (2, m).
     The result is None for other functionals. The coefficients of a Tversky ratio are
     computed from its values at fixed tables, and checked at the tables with the given
     counts, of shape (J, 4).
@@ -120,7 +121,7 @@ def as_ratio(
         values = values_of_mean(functional)
         if values is None:
             return None
-        return Means, np.stack([values, np.ones_like(values)])
+        return MEANS, np.stack([values, np.ones_like(values)])
     try:
         ratio = _ratio_of(functional)
         tables = smooth(counts)
@@ -129,7 +130,7 @@ def as_ratio(
         return None
     if ratio is None or not _agrees(ratio, tables, values):
         return None
-    return TverskyRatios, ratio
+    return TVERSKY_RATIOS, ratio
 
 
 @lru_cache
@@ -163,20 +164,20 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
 class Ratios:
     """Score intervals of ratios in J samples, from constrained maxima in closed form.
 
-    `bounds` contains the range of each ratio, of shape (J, 2). Sample j has the
-    coefficients ``coefficients[index[j]]``, of shape (2, m).
+    `curve` is the class of the curves of constrained maxima. `bounds` contains the
+    range of each ratio, of shape (J, 2). Sample j has the coefficients
+    ``coefficients[index[j]]``, of shape (2, m).
     """
-
-    curve: type["_Curve"]
 
     def __init__(
         self,
+        curve: type["_Curve"],
         samples: Samples,
         bounds: Array,
         coefficients: Sequence[Array],
         index: Array,
     ) -> None:
-        self._samples, self._bounds = samples, bounds
+        self.curve, self._samples, self._bounds = curve, samples, bounds
         self._ratios = ratios = np.array(coefficients)[index]
         numerator, denominator = ratios[:, 0], ratios[:, 1]
         # Ratios of single cells. Cells outside the ratio have 0, Tversky's lower bound.
@@ -362,13 +363,5 @@ class _TverskyCurve(_Curve):
         return self._top * hits / (hits + missed), p, influence
 
 
-class Means(Ratios):
-    """Score intervals of means of bounded values."""
-
-    curve = _MeanCurve
-
-
-class TverskyRatios(Ratios):
-    """Score intervals of Tversky ratios, that is, hits / (hits + weighted misses)."""
-
-    curve = _TverskyCurve
+MEANS, TVERSKY_RATIOS = partial(Ratios, _MeanCurve), partial(Ratios, _TverskyCurve)
+"""Constructors of `Ratios`: means of bounded values, and hits / (hits + misses)."""

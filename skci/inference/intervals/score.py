@@ -1,8 +1,9 @@
 r"""Score intervals of smooth functionals of a multinomial.
 
 The statistic S compares observed proportions p_hat of n observations in m cells with
-their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
-values M, outward from the estimate, at which ``S = crit**2``.
+their maximum likelihood estimate p subject to ``g(p) = M``; see `improved` for its
+formula. The limits are the first values M, outward from the estimate, at which ``S =
+crit**2``.
 
 For means of bounded values and Tversky's ratios, constrained estimates have a closed
 form (`ratio`). Constrained estimates of other functionals lie on a path, which is
@@ -26,7 +27,7 @@ from skci._arrays import Array
 from skci._progress import progress
 from skci.inference.intervals.path_solver import LEVELS, Paths
 from skci.inference.intervals.ratio import POINTS, Ratios, as_ratio
-from skci.inference.intervals.statistic import Samples, Statistic, improved
+from skci.inference.intervals.statistic import Samples
 from skci.measures.functional import Functional
 from skci.measures.stratified import Poststratified
 
@@ -39,16 +40,13 @@ def score_limits(
     counts: Sequence[Array],
     crit: Array,
     bounds: Array,
-    *,
-    statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
     """Compute the lower and upper score limits of J functionals of multinomials.
 
     Both arrays have shape (J,). `counts` contains J arrays of shape (m,), with all
-    possible cells, including empty cells. The test statistic is `improved` or
-    `pearson`. `crit` contains critical values of the square root of the statistic, of
-    shape (J,), or (J, 2) for lower and upper limits. Equal functionals are evaluated
-    together if they are hashable.
+    possible cells, including empty cells. `crit` contains critical values of the square
+    root of the statistic, of shape (J,), or (J, 2) for lower and upper limits. Equal
+    functionals are evaluated together if they are hashable.
 
     A limit is on the boundary of the range if the estimate is on the boundary, or if
     the statistic does not reach ``crit**2``, for example because `crit` is infinite. If
@@ -57,7 +55,7 @@ def score_limits(
     bounds = np.asarray(bounds, dtype=float)
     limits, crits = bounds.copy(), np.empty(bounds.shape)
     crits.T[:] = np.transpose(crit)
-    problems = _problems(functionals, counts, bounds, statistic)
+    problems = _problems(functionals, counts, bounds)
     if len(limits) >= _MANY:
         problems = progress(problems, "limits", len(limits), lambda pair: len(pair[0]))
     with np.errstate(all="ignore"):
@@ -72,8 +70,6 @@ def score_roots(
     counts: Sequence[Array],
     nulls: Array,
     bounds: Array,
-    *,
-    statistic: Statistic = improved,
 ) -> Array:
     """Compute signed square roots of the score statistics at null values.
 
@@ -84,7 +80,7 @@ def score_roots(
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
     with np.errstate(all="ignore"):
-        for k, problem in _problems(functionals, counts, bounds, statistic):
+        for k, problem in _problems(functionals, counts, bounds):
             roots[k] = problem.roots(nulls[k])
     return roots
 
@@ -93,7 +89,6 @@ def _problems(
     functionals: Sequence[Functional],
     counts: Sequence[Any],
     bounds: Array,
-    statistic: Statistic,
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
     """Group tables into batches whose limits are computed together.
 
@@ -129,5 +124,5 @@ def _problems(
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
             batch = slice(first, first + size)
-            samples, part = Samples(tables[batch], statistic), positions[batch]
+            samples, part = Samples(tables[batch]), positions[batch]
             yield part, kind(samples, bounds[part], data, index[batch])

@@ -9,16 +9,6 @@ import numpy as np
 
 from skci._arrays import Array
 
-Statistic = Callable[[Array, Array, Array], Array]
-r"""Function of Pearson's X2, the likelihood ratio G2 and the ratio of variances rho.
-
-With :math:`\hat p` the observed proportions, p the null probabilities and L the
-influence values of the functional at the null,
-
-.. math:: X2 = n \sum (\hat p - p)^2 / p, \quad G2 = 2 n \sum \hat p \log(\hat p / p),
-    \quad \rho = \sum \hat p L^2 / \sum p L^2 .
-"""
-
 _PSEUDO_COUNT = 1e-7  # added to each cell, so that fitted probabilities are positive
 _NEARLY_MINUS_ONE = np.nextafter(-1.0, 0)  # whose log1p is finite
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
@@ -31,17 +21,14 @@ _ROUNDING = 1e-14  # distance of equal values, as a share of their range
 _MARGIN = 0.01  # distance of a guess from the bracket's ends, relative to its width
 
 
-def pearson(x2: Array, g2: Array, rho: Array) -> Array:
-    """Return Pearson's statistic X2.
-
-    The resulting limits are Wilson's limits for a proportion, and Tango's limits for a
-    paired difference.
-    """
-    return x2
-
-
 def improved(x2: Array, g2: Array, rho: Array) -> Array:
-    """Move Pearson's statistic X2 towards the likelihood ratio G2 for skewed scores.
+    r"""Move Pearson's statistic X2 towards the likelihood ratio G2 for skewed scores.
+
+    With :math:`\hat p` the observed proportions, p the null probabilities and L the
+    influence values of the functional at the null,
+
+    .. math:: X2 = n \sum (\hat p - p)^2 / p, \quad G2 = 2 n \sum \hat p \log(\hat p /
+        p), \quad \rho = \sum \hat p L^2 / \sum p L^2 .
 
     The result is ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1,
     0)``, where ``rho - 1`` is the skewness of the score times its signed root. S equals
@@ -61,23 +48,19 @@ def are_equal(nulls: Array, estimates: Array, ranges: Array) -> Array:
 
 
 class Samples:
-    """Multinomial samples with their test statistic.
+    """Multinomial samples, from counts of shape (J, m) for J samples of m cells."""
 
-    The counts have shape (J, m) for J samples of m cells.
-    """
-
-    def __init__(self, counts: Array, statistic: Statistic) -> None:
+    def __init__(self, counts: Array) -> None:
         self.counts = counts
         self.n = counts.sum(-1)
         self.p_hat = counts / self.n[:, np.newaxis]
         self.f = smooth(counts)
-        self._statistic = statistic
 
     def subset(self, index: Array) -> Samples:
         """Return the samples with the given indices."""
         subset = object.__new__(Samples)
         for name, value in vars(self).items():
-            subset.__dict__[name] = value if callable(value) else value[index]
+            subset.__dict__[name] = value[index]
         return subset
 
     def root(self, p: Array, influence: Array) -> Array:
@@ -100,7 +83,7 @@ class Samples:
         squares = influence * influence
         rho = np.einsum("...i,...i", p_hat, squares)
         rho = rho / np.einsum("...i,...i", p, squares)
-        return np.sqrt(np.maximum(self._statistic(x2, g2, rho), 0))
+        return np.sqrt(np.maximum(improved(x2, g2, rho), 0))
 
 
 def smooth(counts: Array) -> Array:
