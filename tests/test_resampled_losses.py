@@ -265,6 +265,24 @@ def draw_heavy_features(n, rng):
     return X, X[:, 0] + X[:, 1] / 2 + rng.normal(size=n)
 
 
+@pytest.mark.parametrize(("errors", "warned"), [("t2.5", True), ("normal", False)])
+@pytest.mark.parametrize("n", [150, 200, 400])
+def test_tails_are_seen_in_samples_that_lack_the_largest_losses(n, errors, warned):
+    """Evenly spaced quantiles without the outermost of each side."""
+    quantile = {"t2.5": stats.t(2.5).ppf, "normal": stats.norm.ppf}[errors]
+    y = quantile((np.arange(n) + 2) / (n + 3))
+    rng = np.random.default_rng(8)
+    report = cross_validate_report(
+        Fixed(), 0 * rng.permuted(y)[:, np.newaxis], y, metrics="mean_squared_error"
+    )
+    assert any("heavy tails" in reason for reason in reasons(report)) == warned
+
+
+def reasons(report):
+    """Reasons of warnings of the first interval."""
+    return [reason.text for reason in report._joint.source.small_sample_reasons(0)]
+
+
 def test_limits_at_a_kink_are_near_the_estimate():
     """The absolute value of a mean that is nearly zero has no second derivative."""
     bias = make_metric_ci(

@@ -22,6 +22,7 @@ from skci import (
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference.designs.totals import (
     moments,
+    shape_of_ratios,
     tail_shape,
     weight_of_tail,
 )
@@ -81,6 +82,17 @@ def test_the_weight_of_a_tail_is_a_ratio_of_distances_of_quantiles(totals, ratio
     for values in (totals, 7 * totals + 100, -totals / 3):
         values = values - values.mean()
         assert weight_of_tail(values) == pytest.approx(np.log(ratio), abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", [0.2, 0.8])
+def test_the_shape_by_ratios_is_that_of_a_pareto_distribution(shape):
+    """Log ratios are exponential, so that the error is the shape over root m."""
+    rng = np.random.default_rng(3)
+    samples = rng.pareto(1 / shape, (400, 900)) + 1
+    found = [shape_of_ratios(np.append(0, sample)) for sample in samples]
+    m = 3 * np.sqrt(901)
+    assert np.mean(found) == pytest.approx(shape, abs=4 * shape / np.sqrt(400 * m))
+    assert np.std(found) == pytest.approx(shape / np.sqrt(m), rel=0.15)
 
 
 def test_the_tail_is_that_of_weighted_totals_of_independent_units():

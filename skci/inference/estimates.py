@@ -578,12 +578,20 @@ class ResampledEstimates(GivenEstimates):
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
-        """Parameters whose losses may have an infinite variance."""
+        """Parameters whose losses may have an infinite variance.
+
+        Contrasts do not use the criterion `has_heavy_losses`, which requires losses
+        with a minimum near zero.
+        """
         rows: Any = self.row_estimates
         return {
             parameter
             for k, parameter in enumerate(self.parameters)
-            if parameter.trait.heavy_tails and rows.by_parameter[k].has_heavy_tail
+            if parameter.trait.heavy_tails
+            and (
+                rows.by_parameter[k].has_heavy_tail
+                or (self.models is None and rows.by_parameter[k].has_heavy_losses)
+            )
         }
 
     def task(self, k: int, standard_error: float) -> Task:

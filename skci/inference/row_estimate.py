@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from typing import Any, ClassVar
@@ -20,7 +20,9 @@ from skci.inference.designs.design import (
 from skci.inference.designs.totals import (
     Moments,
     moments,
+    shape_of_ratios,
     tail_shape,
+    weight_of_tail,
 )
 from skci.inference.designs.units import unit_weights_of_rows
 from skci.inference.intervals.methods import Task
@@ -54,6 +56,7 @@ _FEW = 10  # largest number of independent units for which other methods warn
 _HEAVY, _HEAVY_LOSSES, _SMALL_N = 1.05, 1.1, 25.0
 _SKEWED = 0.15  # coefficient of skewness above which limits are far from the estimate
 _STRAIGHT = 1e-6  # curvature that counts as zero
+_HEAVY_BY_RATIOS = 0.75  # shape of a tail above which losses may have no variance
 _P, _Z = 0.975, float(ndtri(0.975))  # level and quantile for the effect of one more row
 
 
@@ -587,9 +590,19 @@ class RowEstimate:
         return limits[0][0] > estimate - reach
 
     @property
+    def _rows_nest(self) -> bool:
+        """Whether two components of a contrast share some rows but not all rows.
+
+        The influence values of such components have different scales, which resembles a
+        heavy tail.
+        """
+        units = [component.units for component in self.parameter.components]
+        return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
+
+    @property
     def has_heavy_tail(self) -> bool:
         """Whether quantiles of influence values indicate an infinite variance."""
-        return self.has_variance and self._tail_shape > _HEAVY
+        return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
 
     @property
     def _has_neglected_tail(self) -> bool:
@@ -605,10 +618,19 @@ class RowEstimate:
         threshold = _HEAVY
         if not self.components and abs(self._curvature) < _STRAIGHT:
             threshold = _HEAVY_LOSSES - _SMALL_N / self.n_units
-        return self._tail_shape > threshold
+        return self._tail_shape(weight_of_tail) > threshold
 
     @property
-    def _tail_shape(self) -> float:
+    def has_heavy_losses(self) -> bool:
+        """Whether the largest losses are far larger than most losses.
+
+        The criterion also detects heavy tails in samples without a single extreme loss.
+        """
+        return (
+            self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
+        )
+
+    def _tail_shape(self, shape: Callable[..., float]) -> float:
         """Return the tail index of the influence values.
 
         The result is NaN if the measure cannot have a heavy tail.
@@ -616,16 +638,13 @@ class RowEstimate:
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
             return math.nan
-        units = [component.units for component in parameter.components]
-        if any((a & b).any() and (a != b).any() for a, b in pairwise(units)):
-            # Components that share some rows but not all rows have influence values of
-            # different scales, which resemble a heavy tail.
-            shapes = [component._tail_shape for component in self.components]
+        if self._rows_nest:
+            shapes = [component._tail_shape(shape) for component in self.components]
             return float(np.fmax.reduce(shapes))
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
-        return tail_shape(self.design.components(influences))
+        return tail_shape(self.design.components(influences), shape)
 
     def task(self, standard_error: float) -> Task:
         """Return the input of the interval method.
