@@ -343,6 +343,21 @@ def test_limits_of_tiny_strata(crit):
         assert statistic == pytest.approx(crit**2, rel=1e-4)
 
 
+def test_many_sparse_strata_warn():
+    """Of a stratum with most of the weight nothing is known about errors."""
+    stratum = np.repeat(np.arange(31), [50, *[8] * 30])
+    weights = np.where(stratum, 0.1 / 240, 0.9 / 50)
+    y = np.arange(290) % 7
+    p = np.where((stratum > 0) & (np.arange(290) % 5 == 0), (y + 1) % 7, y)
+    options = {"metrics": "matthews_corrcoef", "sample_weight": weights}
+    report = joint_report(y, p, design=Strata(stratum), **options)
+    with pytest.warns(SmallSampleWarning, match="few rows of a stratum with a large"):
+        report["y_pred", "matthews_corrcoef"].confidence_interval()
+    few = np.minimum(stratum, 1)  # of which the table by stratum is small
+    report = joint_report(y, p, design=Strata(few), **options)
+    report["y_pred", "matthews_corrcoef"].confidence_interval()
+
+
 def test_a_sparse_task_of_many_does_not_matter():
     # One task of 57 with two wrong items of 40 has next to no part of the variance.
     sizes = np.array([40] + [200] * 56)

@@ -29,6 +29,7 @@ from skci.inference.row_estimate import (
 from skci.inference.rows import Influences, Rows
 from skci.inference.stratified import (
     StratifiedTable,
+    has_sparse_stratum,
     stratified_table,
 )
 from skci.measures.functional import Functional
@@ -54,6 +55,11 @@ _UNSEEN = SmallSampleReason(
 _ONE_LABEL = SmallSampleReason(
     "few labels of large weight: another true label of a single row would move the "
     f"estimate by more than {_FAR} standard errors, and the interval may be too narrow"
+)
+_SPARSE = SmallSampleReason(
+    "few rows of a stratum with a large weight: the strata have too many possible "
+    "outcomes to account for unobserved outcomes, and the interval may be too narrow; "
+    "merge strata"
 )
 
 _LESS_VARIABLE = SmallSampleReason(
@@ -288,7 +294,10 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        smooths = self.parameter.interval_method.smooths
+        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
+        sparse = smooths and self.spans_strata and self.table_by_stratum is None
+        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
+            return [_SPARSE]
         n_units = self.n_units
         if not self.design.rows_are_units:
             n_units = min(

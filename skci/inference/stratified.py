@@ -14,6 +14,9 @@ from skci.inference.rows import Rows
 from skci.measures.functional import Component, without_negation
 from skci.measures.stratified import Poststratified
 
+_FEW = 5  # rows in a cell below which its probability is uncertain
+_HEAVY = 2.0  # relative weight of the rows of a stratum that is large
+_MATTERS = 0.1  # share of the variance that sparse strata may have
 _NO_VARIANCE = 1e-12  # relative variance that counts as zero
 _MAX_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # cells of the table times cells of strata
 _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all strata
@@ -199,6 +202,49 @@ def stratified_table(
     return StratifiedTable(
         mixed, count, inside, np.array(stratum_indices), row_weights, design.ddof
     )
+
+
+def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
+    """Whether a stratum with a large weight has few rows in a cell of the table.
+
+    Such strata are ignored if their share of the variance would be small even with one
+    more row in the cell. The variance within a stratum is approximated by the
+    Gini-Simpson diversity of the cells, 1 minus the sum of squared proportions.
+    """
+    strata, frequencies = design.strata, rows.frequencies
+    n = np.bincount(strata, frequencies)
+    present = n > 0
+    shares = np.bincount(strata, rows.weights)[present] / rows.weights.sum()
+    sums, squares, minimum = (
+        values[present] for values in _sums_of_cells(parameter, rows, strata)
+    )
+    n = n[present]
+    is_sparse = (shares > _HEAVY * n / n.sum()) & (minimum < _FEW)
+    added = np.where(is_sparse, 2 * minimum + 1, 0)
+    diversity = 1 - (squares + added) / np.maximum(sums + is_sparse, 1) ** 2
+    variances = shares**2 * diversity / n
+    return bool(variances[is_sparse].sum() > _MATTERS * variances.sum())
+
+
+def _sums_of_cells(
+    parameter: TableParameter, rows: Rows, strata: Array
+) -> tuple[Array, Array, Array]:
+    """Compute sums, sums of squares, and minima of the cell counts of each stratum.
+
+    The minimum is over the cells that occur in any stratum.
+    """
+    inside = parameter.units
+    pairs = strata[inside] * parameter.size + parameter.index[inside]
+    pairs, pair_index = np.unique(pairs, return_inverse=True)
+    counts = np.bincount(pair_index.ravel(), rows.frequencies[inside])
+    pairs, counts = pairs[counts > 0], counts[counts > 0]
+    stratum, n_strata = pairs // parameter.size, strata.max() + 1
+    minimum = np.full(n_strata, np.inf)
+    np.minimum.at(minimum, stratum, counts)
+    n_cells = np.count_nonzero(parameter.counts > 0)
+    minimum[np.bincount(stratum, minlength=n_strata) < n_cells] = 0
+    sums, squares = (np.bincount(stratum, counts**k, n_strata) for k in (1, 2))
+    return sums, squares, minimum
 
 
 def smoothed_by_stratum(
