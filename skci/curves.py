@@ -11,7 +11,13 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._options import Rows, Settings, entry_point
-from skci._validation import check_choice, check_integer, is_iterable
+from skci._validation import (
+    check_choice,
+    check_distinct,
+    check_integer,
+    check_names,
+    named_values,
+)
 from skci.data.reading import check_both_labels, read_scores
 from skci.data.row_options import RowOptions
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
@@ -358,8 +364,9 @@ def decision_curve_report(
 
     Raises
     ------
-    ValueError, TypeError
-        If an option, the labels or the probabilities are not as described.
+    KeyError, ValueError, TypeError
+        If a metric is unknown, or an option, the labels or the probabilities are not as
+        described.
 
     See Also
     --------
@@ -391,10 +398,7 @@ def decision_curve_report(
     >>> print(*report.findings(), sep="\n")
     y_pred is shown to be better than to treat none and to treat all at thresholds 0...
     """
-    is_single = isinstance(metrics, str) or not is_iterable(metrics)
-    names = [metrics] if is_single else list(metrics)
-    for name in names:
-        check_choice(name, tuple(AT_THRESHOLDS), "metrics")
+    names = check_names(metrics, [*AT_THRESHOLDS], "metric")
     classes = {name: AT_THRESHOLDS[name] for name in names}
     at_half = {name: cls(0.5, time=time) for name, cls in classes.items()}
     metric_set, scored = _read(at_half, method, y_true, y_score, time=time, **options)
@@ -408,11 +412,7 @@ def decision_curve_report(
             "thresholds must be probabilities above 0 and below 1, got values from "
             f"{everywhere[0]:g} to {everywhere[-1]:g}"
         )
-    if TREAT_ALL in scored.models:
-        raise ValueError(
-            f"y_score must not contain a model named {TREAT_ALL!r}, which the report "
-            f"adds, got {scored.models}"
-        )
+    check_distinct([*scored.models, TREAT_ALL], "y_score")
     ones = Scores(np.ones(len(scored.rows.weights)))
     scored = replace(scored, scores={**scored.scores, TREAT_ALL: ones})
     parameters, named = [], {}
@@ -481,12 +481,12 @@ def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
     """Return thresholds by model, from a mapping or from one array for all models."""
     if not isinstance(thresholds, Mapping):
         return dict.fromkeys(scored.models, check_thresholds(thresholds))
-    if {*map(str, thresholds)} != {*scored.models}:
+    by_model = named_values(thresholds, "thresholds")
+    if {*by_model} != {*scored.models}:
         raise ValueError(
             f"thresholds must name the models of y_score, {scored.models}, got "
             f"{list(thresholds)}"
         )
-    by_model = {str(model): values for model, values in thresholds.items()}
     return {
         model: check_thresholds(by_model[model], f"thresholds[{model!r}]")
         for model in scored.models

@@ -213,13 +213,12 @@ def test_thresholds_by_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": "f1"}, r"^metrics must be one of \['net_benefit', "),
         ({"thresholds": [0.1, 1.0]}, "^thresholds must be probabilities above 0 and"),
         ({"thresholds": [0.1, 0.1]}, "^thresholds must differ in six digits"),
         ({"method": "wilson"}, "^method='wilson' needs a proportion"),
         (
             {"y_score": {"treat all": RIGHT}},
-            "^y_score must not contain a model named 'treat all'",
+            "^y_score must have distinct names, got twice: .'treat all'.",
         ),
         ({"y_true": np.ones(N)}, "must hold two labels"),
     ],
@@ -227,6 +226,8 @@ def test_thresholds_by_model():
 def test_wrong_options_of_decision_curves(options, message):
     with pytest.raises(ValueError, match=message):
         decision_curve_report(**{"y_true": Y, "y_score": RIGHT} | options)
+    with pytest.raises(KeyError, match=r"metric must be one of \['net_benefit', "):
+        decision_curve_report(Y, RIGHT, metrics="f1")
 
 
 def test_a_decision_curve_is_drawn_with_both_defaults():

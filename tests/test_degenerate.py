@@ -433,7 +433,7 @@ def of_classes(labels):
         (lambda: MeanTweedieDevianceCI(power=10**400)(SCORES, SCORES),
          ValueError, "^power must be a finite number"),
         (lambda: decision_curve_report(Y, SCORES, metrics=NOTHING),
-         ValueError, "^metrics must be one of"),
+         KeyError, "metric must be one of"),
         (lambda: F1CI(confidence_level=1e-300)(Y, P), ValueError,
          r"^confidence_level must be .*got 1e-300"),
         (lambda: grades_report(SCORES, item=[]), ValueError, "^item must name a col"),

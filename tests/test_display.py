@@ -388,7 +388,6 @@ def test_constructor_of_a_band_stores():
         axis_labels=("recall", "precision"),
         confidence_level=0.9,
         simultaneous=False,
-        individual_intervals=None,
         unit_square=True,
         diagonal=None,
         joins_corners=False,
@@ -502,13 +501,12 @@ def test_models_have_their_colours_in_given_axes():
     assert [line.get_color() for line in intervals.lines[::3]] == [*COLOURS[:2]]
 
 
-def test_curves_follow_the_style():
+def test_curves_have_the_background_of_the_style():
     report = roc_report(Y, {"A": SCORES, "B": -SCORES}, thresholds=[0.5])
     with plt.style.context("dark_background"):
         dark = report.plot()
         assert dark.lines_[0].get_markerfacecolor() == dark.axes_[0].get_facecolor()
-        cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
-    assert dark.lines_[0].get_color() == cycle[0]
+    assert dark.lines_[0].get_color() == COLOURS[0]
 
 
 def many_scores(number):
@@ -789,12 +787,6 @@ def test_labels_are_apart_at_column_width(number):
     for text in legend.get_texts():
         assert text.get_window_extent().x0 >= 0
         assert text.get_window_extent().x1 <= 3.4 * figure.dpi
-
-
-def test_intervals_have_as_many_labels_as_the_axes_have_room_for():
-    _, ax = plt.subplots(figsize=(5, 3))
-    display_of(100).plot(ax=ax)
-    assert len(ax.get_yticklabels()) == 11
 
 
 def test_the_best_are_drawn_as_compared(report):

@@ -357,6 +357,15 @@ def test_a_page_of_many_curves_says_which_are_in_colour():
     assert len(Tree(page).all("figure")) == 1
 
 
+def test_the_box_names_identical_models():
+    """Also among many models, of which other findings on differences are folded."""
+    given = models(20)
+    report = joint_report(Y, given | {"copy": given["model 03"]}, metrics="accuracy")
+    said = [x for x in report.differences().findings() if "agree in all" in x]
+    assert len(said) == 1 and "model 03 and copy" in said[0]
+    assert in_the_box(report.to_html())[1:] == said
+
+
 def test_pages_of_several_models_have_ranks_and_differences(pages):
     for name in ("names", "individual", "grades", "subgroups"):
         report, page = pages[name]

@@ -58,7 +58,7 @@ def test_importances_are_those_of_scikit_learn():
 def test_worse_metrics_are_positive_importances():
     metrics = ["accuracy", "roc_auc", "log_loss"]
     report = importance_report(Fixed(), X, Y, metrics=metrics, n_repeats=3)
-    assert report.features == ["0", "1", "2"]
+    assert report.models == ["0", "1", "2"]
     assert (report.estimates.reshape(3, 3)[:, :2] > 0).all()
     for metric in report.metrics:  # also where less is better
         assert report.ranks(metric).top(1) == ["0"]
@@ -106,7 +106,7 @@ def test_numbers_and_several_estimators():
     models = {"all": model, "same": model}
     options = {"metrics": "r2", "features": ["c", "a"], "n_repeats": 4}
     report = importance_report(models, frame[300:], y[300:], **options)
-    assert report.features == ["c", "a"]
+    assert report.models == ["c", "a"]
     first, second = report["a", "r2", "all"], report["a", "r2", "same"]
     assert float(first) == float(second)
     assert first.standard_error == pytest.approx(second.standard_error)

@@ -407,7 +407,7 @@ def test_a_report_of_estimates_has_no_rows(df):
     covariance = np.kron(np.full((3, 3), 0.5) + np.eye(3) / 2, [[2e-3, 0], [0, 1]])
     report = joint_intervals(values, covariance, df=df, names=names)
     assert (len(report), report.n_samples, report.n_groups) == (6, None, None)
-    assert report.design_effects == dict.fromkeys(report, 1)
+    assert {estimate.design_effect for estimate in report.values()} == {1}
     assert_allclose(report.covariance, covariance)
     at = report.at(0.8)
     low_high = report["A", "x"].confidence_interval(0.8)

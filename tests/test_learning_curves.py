@@ -343,49 +343,27 @@ def test_every_number_of_a_model_is_drawn(report):
     display = report.plot()
     assert [ax.get_title() for ax in display.axes_] == report.metrics
     assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
-    alone = report.individual()
     for ax, metric in zip(display.axes_, report.metrics, strict=True):
         for size in SIZES:
             bands, lines, curves = drawn(ax, size)
             keys = [(model, metric, size) for model in report.models]
             assert bands == [{*report[key].confidence_interval()} for key in keys]
-            limits = [[x] for key in keys for x in alone[key].confidence_interval()]
-            assert [line for line in lines if line] == limits
+            assert not any(lines)
             assert curves == [[report[key]] for key in keys]
     (legend,) = display.figure_.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        *("Bayes", "joint 95% band", "individual 95% intervals")
+        *("Bayes", "joint 95% band")
     ]
     assert len({line.get_color() for line in display.axes_[0].lines}) == 1
 
 
-def test_several_models_have_bars_side_by_side(report):
+def test_several_models_have_bands_of_their_colours(report):
     display = report.plot()
-    alone, places = report.individual(), []
-    for ax, metric in zip(display.axes_, report.metrics, strict=True):
-        assert not ax.patches
-        curves = [line for line in ax.lines if line.get_marker() == "o"]
-        bars = [np.array(each.get_segments()) for each in ax.collections]
-        widths = [each.get_linewidth() for each in ax.collections]
-        for k, model in enumerate(report.models):
-            joint, individual = bars[2 * k : 2 * k + 2]
-            assert widths[2 * k] < widths[2 * k + 1]
-            places.append(curves[k].get_xdata() - np.array(SIZES, dtype=float))
-            for j, size in enumerate(SIZES):
-                key = model, metric, size
-                assert (joint[j, 0, 0], curves[k].get_ydata()[j]) == (
-                    individual[j, 0, 0],
-                    report[key],
-                )
-                assert tuple(joint[j, :, 1]) == report[key].confidence_interval()
-                assert tuple(individual[j, :, 1]) == alone[key].confidence_interval()
-        same = [to_hex(curves[k].get_color()) for k in (0, 0, 1, 1)]
-        assert [to_hex(each.get_color()[0]) for each in ax.collections] == same
-    least = min(np.diff(np.array(SIZES, dtype=float)))
-    assert np.ptp(places, axis=0).min() > 0 and np.abs(places).max() < least / 4
+    colours = [to_hex(line.get_color()) for line in display.lines_]
+    assert colours == [to_hex(band.get_facecolor()) for band in display.bands_]
     (legend,) = display.figure_.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        *("Bayes", "5-NN", "joint 95% intervals", "individual 95% intervals")
+        *("Bayes", "5-NN", "joint 95% band")
     ]
 
 
@@ -395,9 +373,8 @@ def test_a_selection_and_individual_intervals_are_drawn(report):
     assert [line.get_color() for line in one.lines_[:1]] == [both.lines_[1].get_color()]
     display = report.individual().select(train_size="60").plot(ax=axes)
     assert list(display.axes_) == list(axes)
-    (legend,) = display.figure_.legends
-    shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["Bayes", "5-NN", "individual 95% intervals"]
+    labels = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert labels == ["Bayes, train_size = 60", "5-NN, train_size = 60"]
     with pytest.raises(ValueError, match="ax must have axes for each of 2 metrics"):
         report.plot(ax=axes[:1])
 

@@ -374,11 +374,11 @@ report.ranks("f1").top(1.5) -> ValueError -> k must be a whole number from 1 to 
 report.ranks("f1").top("1") -> ValueError -> k must be a whole number from 1 to 4
 report.ranks("f1").top(None) -> ValueError -> k must be a whole number from 1 to 4
 report.ranks("f1").top(1, "accuracy") -> KeyError -> accuracy
-report.ranks().top("accuracy") -> ValueError -> 'accuracy'; pass metric='accuracy'
-report.ranks()["f1"] -> KeyError -> \(model, metric\), as in \('.', 'f1'\), got
-report.ranks()["A"] -> KeyError -> as in \('A', 'accuracy'\), got 'A'
+report.ranks().top("accuracy") -> ValueError -> metric must be one of
+report.ranks()["f1"] -> KeyError -> \(model, metric\), as in \('D', 'accuracy'\), got
+report.ranks()["A"] -> KeyError -> as in \('D', 'accuracy'\), got 'A'
 report.ranks()["A", "F1"] -> KeyError -> got 'F1'; did you mean 'f1'\?
-report.best("f1")["f1", "A"] -> KeyError -> indexed by \(model\), as in \('A',\), got
+report.best("f1")["f1", "A"] -> KeyError -> indexed by \(model\), as in \('D',\), got
 report.best("f1")["E"] -> KeyError -> report\[model\]: model must be one of
 """),
 )

@@ -206,8 +206,8 @@ def test_what_reports_say():
     y, models, sites = data()
     report = joint_report(y, models, metrics=["precision", "recall"], design=Strata(y))
     assert "n = 150 in 2 strata, effective n" in str(report)
-    assert report.design_effects["A", "recall"] == 1
-    assert report.design_effects["A", "precision"] < 1
+    assert report["A", "recall"].design_effect == 1
+    assert report["A", "precision"].design_effect < 1
     assert "in 3 strata" in repr(AccuracyCI()(y, models["A"], design=Strata(sites)))
     plain = AccuracyCI()(y, models["B"])
     with pytest.raises(ValueError, match="groups or strata"):

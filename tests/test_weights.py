@@ -51,7 +51,8 @@ def test_the_header_says_how_many_groups_and_rows_count():
     report = joint_report(Y, REPORT, metrics=["accuracy", "f1"], **rows)
     assert report.n_groups == 60 and report.n_samples == N
     assert "in 60 groups, effective n " in str(report)
-    assert report.to_dict()["design_effect"] == [*report.design_effects.values()]
+    effects = [estimate.design_effect for estimate in report.values()]
+    assert report.to_dict()["design_effect"] == effects
 
 
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])

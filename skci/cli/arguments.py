@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Store(argparse.Action):
-    """Action that stores an option, and extends a list or mapping if repeated."""
+    """Action that stores an option; a repeated option extends its list or mapping."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None

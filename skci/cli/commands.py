@@ -29,7 +29,6 @@ from skci.planning import sample_size
 from skci.readers.search import trec
 from skci.reports.contrasts import ContrastReport
 from skci.reports.joint import JointReport
-from skci.reports.kinds import VotesReport
 from skci.reports.sequential import SequentialReport
 from skci.votes import votes_report
 
@@ -149,7 +148,7 @@ def _show(
     differences : bool
         Also report the paired differences of the models.
     """
-    options = options_for(arguments, JointReport.differences, VotesReport.differences)
+    options = options_for(arguments, JointReport.differences)
     if "report" in reports and (options_for(arguments, _show) or options):
         reports["differences"] = reports["report"].differences(**options)
     reports |= ranks or {}
@@ -278,7 +277,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
             ],
             "the comparison": [
                 *_WITH_DIFFERENCES,
-                (VotesReport.differences, "control adjust margin"),
+                (JointReport.differences, "control adjust margin"),
             ],
             "the output": _OUTPUT,
         },

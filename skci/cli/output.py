@@ -227,8 +227,10 @@ def finish(
     if html:
         _write(output, "html", html)
     for name, gate in gates.items():
-        for problem in gate._problems(*_FAILING[name]):
-            print(f"skci {command}: {problem}", file=sys.stderr)
+        is_final = getattr(gate, "next_look", None) is None
+        start = f"skci {command}: " + "failed: " * is_final
+        for sentence in gate._sentences(*_FAILING[name]):
+            print(start + sentence, file=sys.stderr)
     failing = {x.verdict for name, x in gates.items() if x.verdict in _FAILING[name]}
     return _STATUS[min(failing, key=_STATUS.__getitem__, default="shown")]
 

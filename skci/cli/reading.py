@@ -163,11 +163,11 @@ def design_of(
         Times, or other values that order the rows; --groups then identifies the series.
     """
     columns = {"strata": strata, "crossed": crossed, "time": time}
-    first, *further = [name for name, x in columns.items() if x] or [""]
-    if further:
+    given = [flag_of(name) for name, column in columns.items() if column]
+    if len(given) > 1:
         raise ValueError(
-            f"{flag_of(first)} must not be given with {flag_of(further[0])}: rows can "
-            "have only one design"
+            f"{given[0]} must not be given with {given[1]}: rows can have only one "
+            "design"
         )
     if crossed:
         return Crossed(*crossed)
@@ -277,7 +277,10 @@ def batches(
                 growing=growing,
             )
             if file.kind in ("document", "lines"):
-                rows = _json_rows(file, columns)
+                rows = (
+                    [file.field(record, column, line) for column in columns]
+                    for record, line in file.records()
+                )
                 read = batches_of_rows(rows, columns, batch_rows)
             total = _total(file)
             for batch in read:
@@ -295,12 +298,6 @@ def _total(file: LogFile) -> str:
         return ""
     with file.path.open("rb") as lines:
         return f" of {sum(1 for _ in lines):,} lines"
-
-
-def _json_rows(file: LogFile, columns: Sequence[str]) -> Iterator[list[Any]]:
-    """Yield the values of columns in each row of a JSON file."""
-    for record, line in file.records():
-        yield [file.field(record, column, line) for column in columns]
 
 
 def _add(

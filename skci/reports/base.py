@@ -229,7 +229,7 @@ class Report(TabularReport[MetricEstimate]):
         Returns
         -------
         str or None
-            The page, if `path` is None.
+            The page, or None if the page is written to `path`.
 
         Examples
         --------
@@ -305,7 +305,7 @@ class Report(TabularReport[MetricEstimate]):
         return self._display().plot(**kwargs)
 
     def _display(self, **options: Any) -> Any:
-        keys, parameters = self._keys, self._joint.parameters
+        keys, joint = self._keys, self._joint
         several = len({key.name for key in keys}) > 1
         rows = [
             [key.name] * (several or not key.subgroup) + key.subgroup_names
@@ -313,25 +313,30 @@ class Report(TabularReport[MetricEstimate]):
         ]
         return ConfidenceIntervalDisplay(
             rows=list(map(", ".join, rows)),
-            estimates=self._joint.estimates,
-            greater_is_better=[p.trait.greater_is_better for p in parameters],
+            estimates=joint.estimates,
+            greater_is_better=[p.trait.greater_is_better for p in joint.parameters],
             reference=self._null,
+            individual_intervals=None
+            if joint.is_individual
+            else joint.individual.intervals,
             **self._drawing(),
             **options,
         )
 
-    def _bands(self, positions: Any = (), **options: Any) -> ConfidenceBandDisplay:
+    def _bands(self, positions: Any = (), **options: Any) -> Any:
         """Return a display of curves with confidence bands.
 
-        `positions` are the horizontal positions of the estimates. Without positions,
-        `options` contain the points of the curves.
+        `positions` are the horizontal positions of the estimates. If all are equal,
+        intervals are displayed instead. Without positions, `options` contain the points
+        of the curves.
         """
+        if len({*positions}) == 1:
+            return Report._display(self)
         if len(positions):
             points = np.stack([positions, self._joint.estimates], axis=1)
             options |= {"points": points, "unit_square": False}
         else:
             options = {"metrics": [""] * len(self), **options}
-            options["individual_intervals"] = None
         compared = self.metrics[: 1 + ("horizontal_intervals" in options)]
         drawing = self._drawing() | {"leaders": self._leaders(compared)}
         drawing |= {"simultaneous": self._joint.simultaneous}
@@ -375,13 +380,11 @@ class Report(TabularReport[MetricEstimate]):
     def _drawing(self) -> dict[str, Any]:
         """Return the arguments shared by interval displays and band displays."""
         joint, keys = self._joint, self._keys
-        individual = None if joint.is_individual else joint.individual.intervals
         return {
             "metrics": [key.metric or "contrasts" for key in keys],
             "models": self._models,
             "known_models": self._known_models,
             "intervals": self._limits(),
-            "individual_intervals": individual,
             "confidence_level": joint.confidence_level,
         }
 
@@ -391,15 +394,9 @@ class Report(TabularReport[MetricEstimate]):
         about = describe(joint, parameters)
         level = format_level(joint.confidence_level, joint.simultaneous).capitalize()
         contrasts = self._kind and f" of {self._kind}"
-        parts = [
-            f"{level} confidence intervals{contrasts} ({about['methods']})",
-            *(
-                about["target"],
-                about["size"],
-                str(joint.horizon or ""),
-                about["binning"],
-            ),
-        ]
+        parts = [f"{level} confidence intervals{contrasts} ({about['methods']})"]
+        parts += about["target"], about["size"], str(joint.horizon or "")
+        parts.append(about["binning"])
         if not source.is_simple and joint.n_user_rows is None:
             pairs = zip(source.table_sizes, source.design_effects, strict=True)
             # Without a variance between groups, the effective n is unknown.
@@ -413,26 +410,19 @@ class Report(TabularReport[MetricEstimate]):
             digits = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(joint.critical_value):.{digits}f}")
         reads: dict[str, dict[str, None]] = {}
-        agreement, extended = "", {}
-        for k, parameter in enumerate(parameters):
-            if parameter.trait.reads:
-                reads.setdefault(parameter.trait.reads, {})[parameter.key.metric] = None
-            if parameter.interval_method.for_agreement:
-                agreement = _AGREEMENT
-            if (
-                isinstance(parameter, TableParameter)
-                and parameter.allows_for_unseen_bounds
-            ):
-                extended[k] = parameter.with_method("hall")
-        parts += [about["positive"]]
-        parts += [f"{join_names([*names])} of {read}" for read, names in reads.items()]
-        widening = _widening_by_bounds(joint, extended) if extended else 1.0
+        for parameter in parameters:
+            reads.setdefault(parameter.trait.reads, {})[parameter.key.metric] = None
+        parts.append(about["positive"])
+        parts += [f"{join_names([*reads[read]])} of {read}" for read in reads if read]
+        widening = _widening_by_bounds(joint)
         if widening >= _MUCH_WIDER:
             parts.append(
                 f'up to {widening:.1f} times as wide as with method="hall", to allow '
                 "for values at the bounds that no item has"
             )
-        return ", ".join(filter(None, [*parts, agreement]))
+        if any(map(attrgetter("interval_method.for_agreement"), parameters)):
+            parts.append(_AGREEMENT)
+        return ", ".join(filter(None, parts))
 
     def _with(self, joint: JointEstimate, **changed: Any) -> Self:
         """Return a copy of the report with another joint estimate."""
@@ -522,16 +512,6 @@ class Report(TabularReport[MetricEstimate]):
         Examples are "the procedures trained on 455 rows" and "these 5 fold models".
         """
         return self._joint.target.target if self._joint.target else None
-
-    @property
-    def design_effects(self) -> dict[tuple[str, ...], float]:
-        """Design effect of each estimate, by its names.
-
-        The design effect is the ratio of the variance to the variance in a simple
-        random sample of equal size. It is 1 without weights, groups and strata. The
-        effective sample size is `n_samples` divided by the design effect.
-        """
-        return dict(zip(self, self._joint.source.design_effects.tolist(), strict=True))
 
     def at(self, confidence_level: float) -> Self:
         """Return the report at another confidence level.
@@ -682,21 +662,24 @@ class Report(TabularReport[MetricEstimate]):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with the estimates to which the requirement applies."""
-        keys, metrics = self._keys, self.metrics
+        """Pair each requirement with the estimates that must meet the requirement."""
+        judged = []
         for requirement in required:
-            if not any(map(requirement.applies_to, keys)):
-                raise unknown_subject(requirement.name, metrics, self._subjects)
-        return [
-            (requirement, self._entry(k))
-            for k, key in enumerate(keys)
-            for requirement in required
-            if requirement.applies_to(key)
-        ]
+            estimates = self._required_of(requirement)
+            if not estimates:
+                names = self.metrics, self._subjects
+                raise unknown_subject(requirement.name, *names)
+            judged += [(requirement, estimate) for estimate in estimates]
+        return sorted(judged, key=lambda pair: pair[1]._position)
+
+    def _required_of(self, requirement: Requirement) -> list[MetricEstimate]:
+        """Return the estimates that must meet a requirement."""
+        keys = enumerate(self._keys)
+        return [self._entry(k) for k, key in keys if requirement.applies_to(key)]
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Return the labels of parameters as columns, by the name of the column."""
+    """Return a mapping of column names to the labels of parameters in the column."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
@@ -704,17 +687,18 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
     return columns
 
 
-def _widening_by_bounds(
-    joint: JointEstimate, extended: Mapping[int, TableParameter]
-) -> float:
+def _widening_by_bounds(joint: JointEstimate) -> float:
     """Return how many times wider score intervals are than "hall" intervals.
 
     The result is the largest ratio of widths at the same critical value. Score
     intervals for bounded means are wider, because they allow for values at the bounds
-    that do not occur in the data. `extended` contains the bounded means by position,
-    with method "hall".
+    that do not occur in the data.
     """
-    if not isinstance(joint.source, RowEstimates):
+    extended = {}
+    for k, parameter in enumerate(joint.parameters):
+        if isinstance(parameter, TableParameter) and parameter.allows_for_unseen_bounds:
+            extended[k] = parameter.with_method("hall")
+    if not extended or not isinstance(joint.source, RowEstimates):
         return 1.0
     source = joint.source.with_parameters([*extended.values()])
     hall = replace(joint, source=source)

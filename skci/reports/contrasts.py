@@ -98,9 +98,9 @@ class ReportWithContrasts(Report):
             ``{"A - B": {"A": 1, "B": -1}}``. Coefficients by model apply to each metric
             and subgroup that has all of these models. Coefficients by the label of an
             estimate, such as ``{("A", "f1"): 1, ("B", "recall"): -1}``, define a single
-            combination; they may omit the only metric. An array has one row per
-            combination and one column per estimate, in the order of ``list(report)``. A
-            data frame must have these labels as columns.
+            combination. An array has one row per combination and one column per
+            estimate, in the order of ``list(report)``. A data frame must have these
+            labels as columns.
         labels : sequence of C str, optional
             Distinct names of the contrasts, if `matrix` is an array.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
@@ -200,16 +200,14 @@ class ReportWithContrasts(Report):
         return keys, np.array(rows)
 
     def _position(self, label: Any) -> int:
-        """Return the position of the estimate with this label.
-
-        The label may omit the metric if there is only one.
-        """
-        names = label if isinstance(label, tuple) else (label,)
-        columns, metrics = [*self._labels], {*self._labels.get("metric", ())}
-        if len(metrics) == 1 and len(names) == len(columns) - 1:
-            place = columns.index("metric")
-            label = (*names[:place], *metrics, *names[place:])
+        """Return the position of the estimate with this label."""
         return super().__getitem__(label)._position
+
+    def _sides(self) -> list[str]:
+        """Return "above 0", "below 0" or "open" for each interval."""
+        low, high = self._limits().T
+        conditions, sides = [low > 0, high < 0], ["above 0", "below 0"]
+        return np.select(conditions, sides, "open").tolist()
 
     @property
     def _contrast_report(self) -> type[ContrastReport]:
@@ -301,22 +299,17 @@ class ContrastReport(ReportWithContrasts):
     def _reverse(self) -> JointEstimate:
         return reverse(self._joint)
 
-    def _judged(
-        self, required: Sequence[Requirement]
-    ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with the difference on which it is evaluated.
+    def _required_of(self, requirement: Requirement) -> list[MetricEstimate]:
+        """Return the differences that must meet a requirement.
 
-        If the report contains the difference "A - B", a requirement on "B - A" is
-        evaluated on the difference with the opposite sign.
+        A requirement on "B - A" is evaluated on the difference with the opposite sign
+        if the report contains only the difference "A - B".
         """
-        keys = self._keys
-        applies = Requirement.applies_to
-        reverse = [x for x in required if any(applies(x, key.reverse) for key in keys)]
-        reverse = [x for x in reverse if not any(applies(x, key) for key in keys)]
-        judged = super()._judged([x for x in required if x not in reverse])
-        if reverse:
-            judged += self._with(self._reverse)._judged(reverse)
-        return judged
+        return super()._required_of(requirement) or [
+            MetricEstimate(self._reverse, k)
+            for k, key in enumerate(self._keys)
+            if requirement.applies_to(key.reverse)
+        ]
 
     def select(self, **labels: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.
@@ -485,11 +478,8 @@ class ContrastReport(ReportWithContrasts):
             than the margin, better, not worse by more than the margin, or equivalent.
         """
         if "contrast" in self._labels:
-            estimates, names = self._joint.estimates, self._joint.parameters
-            shown = [
-                f"{names[k]} is {'above' if estimates[k] > self._null else 'below'} 0."
-                for k in np.flatnonzero(self._differ())
-            ]
+            verdicts = zip(self._joint.parameters, self._verdicts, strict=True)
+            shown = [f"{name} is {word}." for name, word in verdicts if word != "open"]
             none = "No contrast is shown to differ from 0."
             return Findings(shown or [none], self._joint.simultaneous)
         kind = "subgroup" if "model" in self._labels else "model"
@@ -503,12 +493,17 @@ class ContrastReport(ReportWithContrasts):
                 none = f"no {kind} is shown not to be worse than another by more than "
                 none = self._joint.parameters[first].trait.phrase(none) + f"{margin:g}"
             findings += sentences(panel, separated, none, margin)
-        pairs = zip(self._joint.parameters, panels, self._pairs, strict=True)
-        for k, (parameter, panel, (name, second)) in enumerate(pairs):
-            if parameter.agreement:
-                text = parameter.agreement.describe(self._joint.alpha_of(k))
-                findings.append(f"On {panel}, {name} and {second} {text}.")
-        return Findings(findings, self._joint.simultaneous)
+        return Findings([*findings, *self._agreements()], self._joint.simultaneous)
+
+    def _agreements(self) -> list[str]:
+        """Write a sentence on each pair of models that agree in all rows."""
+        pairs = zip(self._joint.parameters, self._panels, self._pairs, strict=True)
+        return [
+            f"On {panel}, {name} and {second} "
+            f"{parameter.agreement.describe(self._joint.alpha_of(k))}."
+            for k, (parameter, panel, (name, second)) in enumerate(pairs)
+            if parameter.agreement
+        ]
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -557,9 +552,7 @@ class ContrastReport(ReportWithContrasts):
     def _verdicts(self) -> list[str]:
         """Verdict that each interval shows, such as "first is better" or "open"."""
         if "contrast" in self._labels:
-            low, high = self._limits().T
-            sides = ["above 0", "below 0"]
-            return np.select([low > 0, high < 0], sides, "open").tolist()
+            return self._sides()
         verdicts = []
         for parameter, (first, relation) in zip(
             self._joint.parameters, self._strongest, strict=True
@@ -629,18 +622,13 @@ class ContrastReport(ReportWithContrasts):
                 findings.sort(key=lambda finding: order.index(finding[0]))
         return separated
 
-    @cached_property
-    def _margin_pvalues(self) -> dict[str, Array]:
-        return margin_pvalues(self._joint, self._margins)
-
     def _added_columns(self) -> tuple[list[Column], list[Column]]:
         header = "p-value (step-down)" if self._stepwise else "p-value"
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:
             columns += [Column({"margin": self._margins.tolist()})]
-            for claim, pvalues_of_claim in self._margin_pvalues.items():
-                name = f"pvalue_{claim.replace(' ', '_')}"
-                values = {name: pvalues_of_claim.tolist()}
+            for claim, of_claim in margin_pvalues(self._joint, self._margins).items():
+                values = {f"pvalue_{claim.replace(' ', '_')}": of_claim.tolist()}
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
         return [], columns
 

@@ -181,24 +181,17 @@ class CalibrationReport(Report):
             One sentence for each bin whose interval excludes its mean prediction, or
             one sentence that no bin is shown to be miscalibrated.
         """
-        limits = self._limits()
-        digits = decimals(limits)
+        limits, models = self._limits(), self._models
+        number = partial(format_number, digits=decimals(limits))
         findings = []
-        models = [f"{model}, " if model else "" for model in self._models]
-        for model, number, mean, estimate, (low, high) in zip(
-            models,
-            self._labels[BIN],
-            self._mean_predicted,
-            self._joint.estimates,
-            limits,
-            strict=True,
-        ):
+        for k, (low, high) in enumerate(limits):
+            mean, estimate = self._mean_predicted[k], self._joint.estimates[k]
             if not low <= mean <= high:
-                side = "high" if high < mean else "low"
+                start = f"{models[k]}, " * bool(models[k])
                 findings.append(
-                    f"{model}bin {number}: predictions are too {side}, "
-                    f"{format_number(mean, digits)} on average, where "
-                    f"{format_number(estimate, digits)} are positive."
+                    f"{start}bin {self._labels[BIN][k]}: predictions are too "
+                    f"{'high' if high < mean else 'low'}, {number(mean)} on average, "
+                    f"where {number(estimate)} are positive."
                 )
         none = "No bin is shown to be miscalibrated."
         return Findings(findings or [none], self._joint.simultaneous)
@@ -327,7 +320,7 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds of points of curves.
+        """Return the thresholds at points on curves.
 
         A point is a pair of a model name and a threshold name. The result is an array
         or, if models have names, a mapping of model names to arrays.
@@ -361,14 +354,9 @@ class ThresholdReport(JointReport):
         return estimate
 
     def _display(self, **options: Any) -> Any:
-        """Display metrics over thresholds, or one metric over another metric.
-
-        With a single threshold, display intervals without a curve.
-        """
+        """Display metrics over thresholds, or one metric over another metric."""
         if not self._is_curve or len(self.metrics) < 2:
-            thresholds = np.array([self._thresholds[point] for point in self._points])
-            if len(np.unique(thresholds)) < 2:
-                return super()._display()
+            thresholds = [self._thresholds[point] for point in self._points]
             return self._bands(thresholds, axis_labels=(THRESHOLD, ""), **options)
         (x_metric, y_metric), points = self.metrics, self._points[::2]
         models = self._models

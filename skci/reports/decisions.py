@@ -201,10 +201,6 @@ class RequirementReport(TabularReport[Verdict]):
             if verdict in verdicts
         )
 
-    def _problems(self, *verdicts: str) -> list[str]:
-        """Write a line for the shell on each requirement with one of these verdicts."""
-        return [f"failed: {sentence}" for sentence in self._sentences(*verdicts)]
-
     @property
     def _claims(self) -> list[str]:
         """Each requirement, such as "new f1 >= 0.8"."""
@@ -781,8 +777,6 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         JointReport.best : The case k = 1, with fewer comparisons.
         """
         panels = list(dict.fromkeys(self.panels))
-        if isinstance(k, str) and k in panels:
-            raise ValueError(f"k must be a whole number, got {k!r}; pass metric={k!r}")
         if metric is None and len(panels) > 1:
             raise ValueError(f"metric must be one of {panels}, got None")
         metric = panels[0] if metric is None else metric

@@ -50,13 +50,8 @@ _MAX_ROOM = 0.5  # largest share of the height of a panel for a legend
 _MANY_ROWS = 30  # more rows are closer together, in a smaller font
 _SPACED_ROWS = 15  # more rows have smaller gaps
 _MAX_HEIGHT = 45.0  # inches, enough to label each of 280 rows
-_MIN_LINE = 0.125  # height in inches of a row label in the smallest font
-_AROUND = 0.8  # height in inches of the title and the ticks
-_LABEL_STEPS = (1, 5, 10, 20, 50, 100)  # rows per label
 _THIN, _THICK = 1.5, 5.0  # widths of joint and individual intervals in rows
-_BAR, _THICK_BAR = 1.2, 3.0  # widths of joint and individual intervals at a curve
 _THIN_LIMIT = 0.7  # width of a line of limits
-_MAX_BARS = 8  # positions with bars instead of bands, for several models
 _SHADE, _LIGHT_SHADE = 0.18, 0.07  # opacity of a single band, and with several bands
 _STEPS = 400  # points of an outline
 _HEADROOM = 1.15  # height of the panel of rows, relative to the largest number
@@ -78,7 +73,6 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     metrics: Sequence[str]
     intervals: Array
     confidence_level: float
-    individual_intervals: Array | None = None
     known_models: Sequence[str] | None = None
 
     axes_: ClassVar[Any]
@@ -88,8 +82,6 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         "figure_, as in .figure_.savefig(...)": "fig figure savefig",
         "axes_": "ax axes",
     }
-    _legend_columns: ClassVar = 1
-    """Columns of the legend of a single panel."""
     _is_rows: ClassVar = False
     """Whether rows of intervals are drawn, which the legend must not hide."""
 
@@ -149,7 +141,7 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         for legend in [x for x in figure.legends if x.get_gid() == _BELOW]:
             legend.remove()
             below = True  # replace the legend at the same location
-        columns = max(min(2 * panels - 1, 4), self._legend_columns)
+        columns = min(2 * panels - 1, 4) if self._is_rows else 3
         while below:
             location = {
                 "loc": "outside lower center",
@@ -231,20 +223,6 @@ def new_axes(*grid: int, **options: Any) -> Array:
     return np.ravel(axes)
 
 
-def cycle_of_curves() -> Any:
-    """Return the property cycle of curves.
-
-    The colours come from the matplotlib style or, if the style has the default colours,
-    from this module.
-    """
-    from matplotlib import rcParams, rcParamsDefault
-    from matplotlib.rcsetup import cycler
-
-    cycle = rcParams["axes.prop_cycle"]
-    is_default = cycle == rcParamsDefault["axes.prop_cycle"]
-    return cycler(color=COLOURS) if is_default else cycle
-
-
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
     """Return grey entries of a legend, from a mapping of labels to line widths."""
     from matplotlib.lines import Line2D
@@ -318,6 +296,7 @@ class ConfidenceIntervalDisplay(Display):
 
     rows: Sequence[str]
     estimates: Array
+    individual_intervals: Array | None = None
     models: Sequence[str] | None = None
     greater_is_better: Sequence[bool] | None = None
     reference: float | None = None
@@ -423,14 +402,7 @@ class ConfidenceIntervalDisplay(Display):
             ax.axvline(position, color=GREY, linewidth=0.8, linestyle=linestyle)
         for k in panel:
             self._draw_row(ax, k, rows.index(self.rows[k]), colours[k], edges)
-        subplot = ax.get_subplotspec()
-        lines = subplot.get_gridspec().nrows if subplot else 1
-        height = ax.figure.get_figheight() / lines - _AROUND
-        max_labels = max(height, 0) / _MIN_LINE  # without overlap
-        step = next((k for k in _LABEL_STEPS if k * max_labels >= len(rows)), 100)
-        labelled = [k for k in range(len(rows)) if k == 0 or (k + 1) % step == 0]
-        labels = self._row_labels()
-        ax.set_yticks(labelled, [labels[k] for k in labelled], parse_math=False)
+        ax.set_yticks(range(len(rows)), self._row_labels(), parse_math=False)
         if len(rows) > _MANY_ROWS:
             ax.tick_params(axis="y", labelsize="small")
             ax.tick_params(axis="x", labeltop=True)  # the bottom may be off-screen
@@ -474,9 +446,7 @@ class ConfidenceBandDisplay(Display):
     shaded band is the union of the convex hulls of neighbouring rectangles. If all
     intervals cover, the band contains the lines between the true points. Without
     horizontal intervals, the rectangles are vertical lines, which are also drawn. The
-    bands of several models are lighter and have outlines. If several models are drawn
-    at few horizontal positions, such as the sizes of a learning curve, vertical bars
-    next to each other replace the bands.
+    bands of several models are lighter and have outlines.
 
     Parameters
     ----------
@@ -495,10 +465,6 @@ class ConfidenceBandDisplay(Display):
     horizontal_intervals : array of shape (K, 2), optional
         Lower and upper limits of the horizontal position; by default, the position is
         known.
-    individual_intervals : array of shape (K, 2), optional
-        Individual intervals of the vertical position, in addition to joint intervals.
-        Individual intervals are drawn as thin lines for a single model, or as the thick
-        part of the bars in a display with bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, on the same scale.
     normal_quantiles : bool, default=False
@@ -529,7 +495,7 @@ class ConfidenceBandDisplay(Display):
     lines_ : list of matplotlib Line2D
         The curve of each model, by panel.
     bands_ : list of matplotlib PathPatch
-        The bands; empty if there are bars.
+        The bands.
     chance_level_ : matplotlib Line2D or None
         The diagonal, or the baseline.
     highlighted_ : list of str
@@ -560,8 +526,6 @@ class ConfidenceBandDisplay(Display):
     joins_corners: bool = False
     n_rows: Array | None = None
     leaders: Sequence[str] = ()
-
-    _legend_columns: ClassVar = 3
 
     def plot(
         self,
@@ -623,19 +587,19 @@ class ConfidenceBandDisplay(Display):
 
     def _in_colour(self, highlight: str | Sequence[str] | None) -> list[str]:
         """Models with coloured curves."""
-        models, styles = list(dict.fromkeys(self.models)), list(cycle_of_curves())
-        maximum = min(_IN_COLOUR, len(styles))
+        models = list(dict.fromkeys(self.models))
         if highlight is None:
-            if len(models) <= min(len(COLOURS), len(styles)):
+            if len(models) <= len(COLOURS):
                 return models
-            baselines = [name for name in models if name.lower() in _BASELINES][
-                :maximum
-            ]
-            leaders = self.leaders[: maximum - len(baselines)]
+            baselines = [name for name in models if name.lower() in _BASELINES]
+            baselines = baselines[:_IN_COLOUR]
+            leaders = self.leaders[: _IN_COLOUR - len(baselines)]
             return list(dict.fromkeys([*leaders, *baselines]))
         names = list(dict.fromkeys(check_names(highlight, models, "highlight")))
-        if len(names) > maximum:
-            raise ValueError(f"highlight must be at most {maximum} models, got {names}")
+        if len(names) > _IN_COLOUR:
+            raise ValueError(
+                f"highlight must be at most {_IN_COLOUR} models, got {names}"
+            )
         return names
 
     @property
@@ -662,11 +626,9 @@ class ConfidenceBandDisplay(Display):
         models = list(dict.fromkeys(self.models))
         if not ax.has_data():
             self._set_colours(ax)
-        drawn = [self.points[:, 1], self.intervals, self.individual_intervals]
         floor = -np.inf if self.floor is None else self.floor
-        limits = axis_limits(
-            *(np.maximum(x[panel], floor) for x in drawn if x is not None)
-        )
+        drawn = self.points[panel, 1], self.intervals[panel]
+        limits = axis_limits(*(np.maximum(values, floor) for values in drawn))
         longest = _MAX_CURVE if self._grey else 2 * _MAX_LABEL
         labels = dict(zip(models, shorten(models, longest), strict=True))
         for model in models:
@@ -676,20 +638,11 @@ class ConfidenceBandDisplay(Display):
             if not curve:
                 continue
             is_grey = model not in self.highlighted_
-            points = self.points[curve] if is_grey else self._shifted(curve, model)
             label = wrapped(labels[model] or self._name)
-            line = self._draw_line(ax, points, label, is_grey)
+            line = self._draw_line(ax, self.points[curve], label, is_grey)
             self.lines_.append(line)
-            if is_grey:
-                continue
-            if not self._bars:
+            if not is_grey:
                 self._draw_band(ax, curve, limits, line.get_color())
-                continue
-            for width, intervals in zip((_BAR, _THICK_BAR), drawn[1:], strict=True):
-                if intervals is not None:  # individual intervals are thick
-                    low, high = np.clip(intervals[curve], *limits).T
-                    bars = {"color": line.get_color(), "linewidth": width}
-                    ax.vlines(points[:, 0], low, high, **bars)
         if self.diagonal or self.baseline:
             self.chance_level_ = self._draw_reference(ax)
         xlabel, ylabel = self.axis_labels
@@ -745,37 +698,16 @@ class ConfidenceBandDisplay(Display):
 
     def _set_colours(self, ax: Any) -> None:
         """Set the colour cycle of the axes, with the colours of drawn models first."""
-        styles, models = list(cycle_of_curves()), dict.fromkeys(self.models)
         coloured = self.highlighted_ if self._grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
-        drawn = [indices[model] for model in models if model in self.highlighted_]
-        if max(drawn, default=0) < len(styles):
-            first = [styles[k] for k in drawn]
-            styles = first + [style for style in styles if style not in first]
-        ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
+        drawn = [x for x in dict.fromkeys(self.models) if x in self.highlighted_]
+        first = [COLOURS[indices[model]] for model in drawn]
+        ax.set_prop_cycle(color=dict.fromkeys([*first, *COLOURS]))
 
     @property
     def _several(self) -> bool:
         """Whether curves of several models are drawn."""
         return len(set(self.models)) > 1
-
-    @property
-    def _bars(self) -> bool:
-        """Whether vertical bars are drawn instead of bands."""
-        has_few = len(np.unique(self.points[:, 0])) <= _MAX_BARS
-        return self._several and has_few and not self.unit_square
-
-    def _shifted(self, curve: list[int], model: str) -> Array:
-        """Return the points of a model, shifted so that bars do not overlap."""
-        points = self.points[curve]
-        if not self._bars:
-            return points
-        positions, n = np.unique(self.points[:, 0]), len(self.highlighted_)
-        index = self.highlighted_.index(model)
-        extent = np.ptp(positions)
-        gap = min(np.diff(positions).min(), extent / 8) if extent else 1.0
-        shift = (index - (n - 1) / 2) * min(0.6 * gap / n, 0.2 * gap)
-        return points + np.array([shift, 0.0])
 
     def _draw_line(self, ax: Any, points: Array, label: str, is_grey: bool) -> Any:
         """Draw the points and the line of a model.
@@ -787,8 +719,7 @@ class ConfidenceBandDisplay(Display):
         if self.joins_corners:  # known points, without marks
             points = np.concatenate([_CORNERS[1:], points, _CORNERS[:1]])
             marked = [k + 1 for k in marked]
-        style: dict[str, Any] = {"linewidth": _THIN_LIMIT} if self._bars else {}
-        style |= {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
+        style = {"markersize": 4, "markerfacecolor": ax.get_facecolor()}
         style |= {"markevery": marked, "label": label, "marker": "o"}
         style["gid"] = _LABELLED if self._grey else None
         if is_grey:  # a label with an underscore has no entry in the legend
@@ -829,9 +760,6 @@ class ConfidenceBandDisplay(Display):
         self.bands_.append(ax.add_patch(band))
         if self._several:
             ax.plot(*_outline(hulls), alpha=0.8, **thin)
-        elif self.individual_intervals is not None:
-            limits = np.clip(self.individual_intervals[curve], *edges)
-            ax.plot(self.points[curve, 0], limits, **thin)
 
     def _draw_reference(self, ax: Any) -> Any:
         """Draw the diagonal or the baseline, unless the axes already contain it."""
@@ -867,11 +795,7 @@ class ConfidenceBandDisplay(Display):
         colour = curves[0].get_color() if len(curves) == 1 else grey
         level = format_level(self.confidence_level, self.simultaneous)
         band = Patch(facecolor=colour, alpha=_SHADE, label=f"{level} band")
-        bars = line_handles({f"{level} intervals": _BAR})
-        handles = [*curves, *(bars if self._bars else [band])]
-        if self.individual_intervals is not None and (self._bars or not self._several):
-            label = f"{format_level(self.confidence_level, False)} intervals"
-            handles += line_handles({label: _THICK_BAR if self._bars else _THIN_LIMIT})
+        handles = [*curves, band]
         if self._grey:
             handles += line_handles({self._grey: _THIN_LIMIT})
         return handles + diagonal

@@ -473,9 +473,9 @@ def describe(
     the numbers of rows, clusters and strata. "positive" names the positive labels,
     unless labels are 0 and 1. Texts may be empty.
     """
-    methods = dict.fromkeys(parameter.method for parameter in parameters)
-    limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
-    error = max(parameter.binning_error for parameter in parameters)
+    methods = dict.fromkeys(map(attrgetter("method"), parameters))
+    limits = dict.fromkeys(filter(None, map(attrgetter("size_limit"), parameters)))
+    error = max(map(attrgetter("binning_error"), parameters))
     size = ""
     if joint.is_of_rows:
         n = joint.n_samples if n_samples is None else n_samples

@@ -21,7 +21,7 @@ from skci._validation import (
 )
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
-from skci.inference.parameter import Contrast, ParameterLabels
+from skci.inference.parameter import ParameterLabels
 from skci.inference.planning import (
     PowerPlan,
     TargetRegion,
@@ -362,31 +362,27 @@ class JointReport(ReportWithContrasts):
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
         """Pair each requirement with an estimate of a model or of a difference."""
-        on_models: list[Requirement] = []
-        on_differences: list[Requirement] = []
-        contrasts: dict[ParameterLabels, Contrast] = {}
+        on_models, on_differences = list[Requirement](), list[Requirement]()
+        contrasts: dict[ParameterLabels, Mapping[int, float]] = {}
         for requirement in required:
             pair = requirement.pair(self.models) or ()
-            has_contrast = False
             blocks = self._blocks("model", [requirement.metric]) if pair else []
-            for positions in blocks:
-                names = self._names(positions)
-                if {*pair} <= {*names}:
-                    first, second = (positions[names.index(name)] for name in pair)
-                    key, weights = comparison(self._joint, first, second)
-                    contrasts[key] = key, weights
-                    has_contrast = True
-            if has_contrast:
+            named = [dict(zip(self._names(k), k, strict=True)) for k in blocks]
+            with_both = [position for position in named if {*pair} <= position.keys()]
+            for position in with_both:
+                first, second = (position[name] for name in pair)
+                contrasts.update([comparison(self._joint, first, second)])
+            if with_both:
                 on_differences.append(requirement._replace(name=" - ".join(pair)))
             else:
                 on_models.append(requirement)
         judged = super()._judged(on_models)
         if contrasts:
-            compared = self._joint.contrast(
-                [*contrasts.values()], simultaneous=self._joint.simultaneous
+            joint = self._joint.contrast(
+                [*contrasts.items()], simultaneous=self._joint.simultaneous
             )
-            warn_of_undefined(compared)
-            judged += self._contrast_report(compared)._judged(on_differences)
+            warn_of_undefined(joint)
+            judged += self._contrast_report(joint)._judged(on_differences)
         return judged
 
     def _blocks(
@@ -470,7 +466,11 @@ class JointReport(ReportWithContrasts):
             only the deviations from a nominal value that are shown not to be 0.
         """
         check_choice(by, ("intervals", "differences"), "by")
-        findings = self._deviations()
+        parameters = self._joint.parameters
+        deviations = [k for k, x in enumerate(parameters) if x.trait.is_deviation]
+        sides = self._sides() if deviations else []
+        shown = [k for k in deviations if sides[k] != "open"]
+        findings = [f"{parameters[k]} is {sides[k]}." for k in shown]
         if len(self.models) < 2:
             return Findings(findings, self._joint.simultaneous)
         kind = self._keys[0].factor
@@ -490,18 +490,6 @@ class JointReport(ReportWithContrasts):
                 names = join_names(self._names(undefined))
                 findings.append(f"{panel} is undefined for {names}.")
         return Findings(findings, self._joint.simultaneous)
-
-    def _deviations(self) -> list[str]:
-        """Sentences on deviations from a nominal value that are shown not to be 0."""
-        sentences = []
-        for k, parameter in enumerate(self._joint.parameters):
-            if parameter.trait.is_deviation:
-                low, high = self._limits()[k]
-                if low > 0 or high < 0:
-                    sentences.append(
-                        f"{parameter} is {'above' if low > 0 else 'below'} 0."
-                    )
-        return sentences
 
     def _separated(self) -> Separated:
         """Return pairs of models with disjoint intervals, the worse model first."""
@@ -597,10 +585,11 @@ class JointReport(ReportWithContrasts):
     def _best(
         self, compared: Sequence[list[int]]
     ) -> list[tuple[list[int], BestReport]]:
-        """Compare each model with the best other model, in groups of estimates.
+        """Compare each model with the best other model in its group of estimates.
 
         The confidence level is adjusted for the number of groups by Bonferroni's
-        inequality. The positions in each group are returned with the best first.
+        inequality. The result contains, for each group, the positions of the estimates,
+        sorted from the best to the worst, and the report.
         """
         number = len(compared) if self._joint.simultaneous else 1
         return [self._best_in(positions, number) for positions in compared]
@@ -639,7 +628,7 @@ class JointReport(ReportWithContrasts):
         return [*itertools.chain(*best)], f"may be the best{among}"
 
     def _rankable(self, compared: Iterable[list[int]]) -> list[list[int]]:
-        """Return the groups of several estimates of which higher or lower is better."""
+        """Return the groups of several estimates that have a better direction."""
         parameters = self._joint.parameters
         return [k for k in compared if len(k) > 1 and parameters[k[0]].trait.has_better]
 
@@ -797,7 +786,7 @@ class JointReport(ReportWithContrasts):
         return letters if metric is None else letters[metric]
 
     def _parts(self, without: Collection[str] = ()) -> dict[str, Part]:
-        parts: dict[str, Part] = {}
+        parts, agreements = dict[str, Part](), list[str]()
         ranked = dict.fromkeys(self._keys[k[0]].metric for k in self._ranked)
         best = self._best(self._ranked)
         marks = [""] * len(self)
@@ -808,16 +797,20 @@ class JointReport(ReportWithContrasts):
             parts["Ranks"] = self.ranks([*ranked])._part()
         n_pairs = sum(comb(len(k), 2) for k in self._compared_models)
         if 0 < n_pairs <= _MAX_PAIRS and "Differences" not in without:
-            compared = self.differences()._part()
+            differences = self.differences()
+            agreements, compared = differences._agreements(), differences._part()
             if "Ranks" in parts and max(map(len, self._compared_models)) > 2:
                 compared = compared._replace(findings=[*compared.findings, _STEP_DOWN])
             parts["Differences"] = compared._replace(is_leading=not ranked)
         repeats = parts or "Differences" in without  # the findings
-        first = Part(self, self._findings_on_best(best)) if repeats else self._part()
+        findings = self._findings_on_best(best, agreements)
+        first = Part(self, findings) if repeats else self._part()
         return {"Estimates": first._replace(may_be_best=marks), **parts}
 
-    def _findings_on_best(self, best: list[tuple[list[int], BestReport]]) -> Findings:
-        """Write sentences on the models that may be the best on each metric."""
+    def _findings_on_best(
+        self, best: list[tuple[list[int], BestReport]], agreements: list[str]
+    ) -> Findings:
+        """Write sentences on models that may be the best, and on identical models."""
         sentences = [
             report._finding(self._keys[ordered[0]].panel) for ordered, report in best
         ]
@@ -826,7 +819,7 @@ class JointReport(ReportWithContrasts):
         if ranked and unranked and not self._subgroup_columns:
             named = join_names(unranked)
             sentences.append(f"Not ranked, as neither direction is better: {named}.")
-        return Findings(sentences, self._joint.simultaneous)
+        return Findings([*sentences, *agreements], self._joint.simultaneous)
 
     def _part(self) -> Part:
         return Part(self, self.findings())

@@ -22,7 +22,6 @@ from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.curves import ThresholdReport
 from skci.reports.decisions import Requirements
-from skci.reports.displays import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
 
@@ -144,7 +143,7 @@ class LearningCurveReport(JointReport):
         """Number of training rows of each estimate."""
         return [int(key.level("subgroup")) for key in self._keys]
 
-    def _display(self, **options: Any) -> ConfidenceBandDisplay:
+    def _display(self, **options: Any) -> Any:
         labels = "number of training rows", ""
         return self._bands(self._sizes, axis_labels=labels)
 
@@ -153,7 +152,7 @@ class ImportanceReport(JointReport):
     """Joint confidence intervals for the permutation importance of features.
 
     Returned by :func:`skci.importance_report`. It is a :class:`JointReport` indexed by
-    feature and metric. Ranks and differences refer to features.
+    feature and metric, with features in place of models: ``models`` lists the features.
 
     Examples
     --------
@@ -163,14 +162,9 @@ class ImportanceReport(JointReport):
     >>> X, y = load_wine(return_X_y=True)
     >>> model = GaussianNB().fit(X[::2], y[::2])
     >>> report = importance_report(model, X[1::2], y[1::2], metrics="accuracy")
-    >>> len(report.features)
+    >>> len(report.models)
     13
     """
-
-    @property
-    def features(self) -> list[str]:
-        """Names of the features, in order."""
-        return self.models
 
     def _has_order(self, position: int) -> bool:
         return True  # the largest importance ranks first
@@ -482,9 +476,7 @@ class Spread:
             float(shares @ variances),
         )
 
-    def per_item(
-        self, per_item: float, n_samples: int | None, parameter: Parameter
-    ) -> float:
+    def per_item(self, per_item: float, n_samples: int, parameter: Parameter) -> float:
         """Return the planned variance of the mean, times the number of items.
 
         The argument `per_item` is this product in the pilot. The contribution of
@@ -492,17 +484,13 @@ class Spread:
         item. If the pilot shows no variance between items, `n_samples` must not exceed
         the number in the pilot.
         """
-        planned = (
-            self.sample_variance
-            if n_samples is None
-            else self.single_sample_variance / n_samples
-        )
+        planned = self.single_sample_variance / n_samples
         if planned < self.sample_variance and self.components.between == 0:
             raise ValueError(
                 "samples_per_item must not exceed the number in the pilot, which shows "
                 f"no variance of {parameter} between items, got {n_samples}"
             )
-        if n_samples is None or isclose(planned, self.sample_variance):
+        if isclose(planned, self.sample_variance):
             return per_item
         return max(per_item - self.sample_variance, 0.0) + planned
 
@@ -631,8 +619,9 @@ class GradesReport(JointReport):
         for k, width in widths.items():
             check_positive_number(width, "half_width")
             parameter: Any = self._joint.parameters[k]
-            spread = Spread.from_items(self._items, parameter)
-            planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
+            if samples_per_item is not None:
+                spread = Spread.from_items(self._items, parameter)
+                planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
                     f"{parameter} must have a positive variance in the pilot, and also "

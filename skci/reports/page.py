@@ -121,11 +121,9 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
             f"With {level} confidence, all {number:,} joint intervals cover the true "
             "values simultaneously, so that even the most striking conclusion from "
             "these intervals is valid.",
-            *(
-                [f"The intervals of {join_names(further)} also cover simultaneously."]
-                if further
-                else []
-            ),
+            f"The intervals of {join_names(further)} also cover simultaneously."
+            if further
+            else "",
             "An individual interval is valid on its own, for a single question that "
             "was chosen before the data were seen.",
         ]
@@ -136,8 +134,9 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
         ]
     if joint.horizon:
         promises += [f"The intervals are valid {joint.horizon}."]
+    promised = " ".join(filter(None, promises))
     if not (joint.is_of_rows or joint.target):
-        return [" ".join(promises), _GIVEN]
+        return [promised, _GIVEN]
     target = joint.target
     data = target.target if isinstance(target, IncompleteSample) else ""
     counted = f"{size}, {data}"
@@ -146,7 +145,7 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
     about = f"The true values are those of {population}."
     if data:
         about += f" The data are {data}."
-    return [" ".join(promises), about, _CHANCE.format(units)]
+    return [promised, about, _CHANCE.format(units)]
 
 
 def join_or_count(names: Iterable[str], kind: str) -> str:

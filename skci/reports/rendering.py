@@ -63,8 +63,7 @@ def escape_markdown(text: str) -> str:
 
 def escape_latex(text: str) -> str:
     """Escape a text so that LaTeX shows it verbatim."""
-    escaped = str.maketrans(_LATEX)
-    return text.translate(escaped)
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def format_number(value: float, digits: int) -> str:
@@ -319,15 +318,13 @@ class Grid:
         for longest in range(_MAX_NAME, _MIN_NAME - 1, -1):
             if _fits(table := self._subset(headers)._text(longest), width):
                 return table
-        tables, shown = [""], []
-        for header in headers:
-            shown.append(header)
-            table = self._subset(shown)._text(_MIN_NAME)
-            if not _fits(table, width) and tables[-1]:
-                tables.append("")
-                shown = [header]
-                table = self._subset(shown)._text(_MIN_NAME)
-            tables[-1] = table
+        tables = []
+        while headers:
+            sizes = range(1, len(headers) + 1)
+            texts = [self._subset(headers[:n])._text(_MIN_NAME) for n in sizes]
+            n_shown = max(sum(_fits(text, width) for text in texts), 1)
+            tables.append(texts[n_shown - 1])
+            headers = headers[n_shown:]
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
@@ -514,7 +511,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return None
 
     def _html(self, may_be_best: Sequence[str] = ()) -> str:
-        """Return the HTML of the table, on pages with a column for the best."""
+        """Return the HTML of the table, with a column of marks on the best models."""
         grid = self._grid()
         if any(may_be_best):
             columns = {**grid.columns, "may be best": may_be_best}

@@ -124,7 +124,7 @@ class SequentialReport(RequirementReport):
         Returns
         -------
         str or None
-            The page, if `path` is None.
+            The page, or None if the page is written to `path`.
         """
         sections = {"Requirements": self, **(sections or {})}
         return self.report.to_html(path, sections=sections, **options)
@@ -141,13 +141,6 @@ class SequentialReport(RequirementReport):
         if len(self.verdicts) > 1:
             return f"Are all {len(self.verdicts)} requirements met?"
         return f"Is the requirement {self._claims[0]} met?"
-
-    def _problems(self, *verdicts: str) -> list[str]:
-        if self.next_look is None or "open" not in verdicts:
-            return super()._problems(*verdicts)
-        ending = f"next look at {self.next_look:,} {self._units}"
-        pending = [f"open: {text}; {ending}" for text in self._sentences("open")]
-        return [*super()._problems("refuted"), *pending]
 
     def _part(self) -> Part:
         conclusion = f"{self.conclusion[0].upper()}{self.conclusion[1:]}."
