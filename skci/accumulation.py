@@ -132,6 +132,11 @@ class JointAccumulator:
         return self._rows.n_samples
 
     @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics."""
+        return [*self._metric_set.metrics]
+
+    @property
     def models(self) -> list[str]:
         """Names of the models; an empty list before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []

@@ -477,8 +477,8 @@ def test_splits_are_kept_as_they_were_given(target):
         part[:] = 0
     assert len(report.splits) == len(made)
     for found, expected in zip(report.splits[-2:], made[-2:], strict=True):
-        assert_array_equal(found.train, expected[0])
-        assert_array_equal(found.test, expected[1])
+        assert_array_equal(found[0], expected[0])
+        assert_array_equal(found[1], expected[1])
 
 
 def test_every_entry_point_gives_the_features_to_the_splitter():

@@ -190,7 +190,7 @@ def test_scorer_of_a_limit(metric, bound):
     sign = 1 if metric.greater_is_better else -1
     scorer = metric.scorer(bound=bound)
     assert scorer(fitted, X_TEST, Y_TEST) == sign * getattr(estimate, bound)
-    assert f"{metric.name}_{bound}" in repr(scorer)
+    assert f"bound={bound!r}" in repr(scorer)
     assert pickle.loads(pickle.dumps(scorer))(fitted, X_TEST, Y_TEST) == scorer(
         fitted, X_TEST, Y_TEST
     )

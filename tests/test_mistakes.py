@@ -258,7 +258,7 @@ REPORT.differences(colour="red")
     -> ^differences\(\) has no parameter colour; its parameters are \['control', .*\]$
 REPORT.best("f1").to_dict(wide=True) -> no parameter wide; its parameters are \[\]$
 skci.designs.Runs.from_long(X, case="case", reader="r", modality="m", truth="y")
-    -> reader, modality, truth; did you mean run\?; .* model\?; did you mean y_true\?
+    -> reader, modality, truth; did you mean run\?; did you mean y_true\?
 F1CI(alpha=0.1) -> ^F1CI.* 'alpha'; did you mean confidence_level\?\. The opt
 F1CI()(Y, A, alpha=0.1)
     -> ^F1CI has no option alpha; did you mean confidence_level\?\. A call

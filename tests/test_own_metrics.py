@@ -233,7 +233,7 @@ def test_features_that_will_not_do(features, error, message):
 def test_labels_that_are_read_as_numbers():
     metric = make_metric_ci(mean, features=square, name="own", bounds=(0, 1))
     for labels in (["a", "b"], np.array(["a", "b"])):
-        with pytest.raises(TypeError, match=r"numbers, got .*with reads='labels'$"):
+        with pytest.raises(TypeError, match="y_true must hold numbers, got "):
             metric(labels, labels)
 
 

@@ -381,11 +381,14 @@ class RowEstimate:
             if not part.parameter.covers_all_units
         )
 
-    @cached_property
+    @property
     def at_observed_table(self) -> RowEstimate:
         """Sampling variance computed from observed counts, without pseudo-counts."""
-        if not self.parameter.interval_method.smooths:
-            return self
+        smooths = self.parameter.interval_method.smooths
+        return self._by_delta if smooths else self
+
+    @cached_property
+    def _by_delta(self) -> RowEstimate:
         return replace(self, parameter=self.parameter.with_method("delta"))
 
     # Precision of the variance

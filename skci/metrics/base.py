@@ -112,6 +112,9 @@ class _WithOptions(BaseEstimator):
         docstrings = (vars(base).get("_docstring") for base in cls.__mro__)
         if cls._docstring:
             cls.__doc__ = complete_parameters(option_names, filter(None, docstrings))
+        else:
+            # With None, `inspect.getdoc` returns the docstring of the base class.
+            cls.__doc__ = None
 
 
 METRIC_CLASSES: list[Any] = []

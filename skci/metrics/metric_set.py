@@ -379,7 +379,7 @@ class MetricSet:
         A subgroup is compared with all other rows if `to` is "rest", and with all rows
         if `to` is "overall".
         """
-        return bind_references(sample, to, partial(self.bind, sample, None))
+        return bind_references(sample, to, partial(self.bind, sample))
 
     def bind(
         self, sample: Sample, parts: Iterable[frozenset[int] | None] | None = None

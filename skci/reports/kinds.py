@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, read_only
 from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items, sizes_of
 from skci.data.runs import RunsOfModels
@@ -51,8 +51,12 @@ class CrossValidationReport(JointReport):
     ['gaussiannb']
     """
 
-    splits: Sequence[tuple[Array, Array]]
+    _splits: Sequence[tuple[Array, Array]]
     estimators: dict[str, list[Any]]
+
+    @property
+    def splits(self) -> list[tuple[Array, Array]]:
+        return [(read_only(train), read_only(test)) for train, test in self._splits]
 
 
 class SearchReport(CrossValidationReport):
@@ -94,7 +98,7 @@ class SearchReport(CrossValidationReport):
                 target += " that were preselected on the same rows"
             resampling = ", ".join(filter(None, [resampling, splits]))
             joint = replace(joint, target=Target(target, resampling))
-        super().__init__(joint, splits=report.splits, estimators=report.estimators)
+        super().__init__(joint, _splits=report._splits, estimators=report.estimators)
         self._parameter_settings = parameter_settings
         self.n_parameter_settings = n_parameter_settings
 

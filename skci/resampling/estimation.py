@@ -352,7 +352,7 @@ class Resampling:
             joint = joint.select(order)
         warn_of_undefined(joint)
         estimators = _estimators(fitted)
-        return CrossValidationReport(joint, splits=splits, estimators=estimators)
+        return CrossValidationReport(joint, _splits=splits, estimators=estimators)
 
     def _out_of_fold(
         self,
@@ -424,7 +424,7 @@ class Resampling:
         sample = self.sample(pool, fitted, True)
         joint = mean_over_folds(estimate_folds(self.metric_set, sample))
         estimators = _estimators(fitted)
-        return CrossValidationReport(joint, splits=splits, estimators=estimators)
+        return CrossValidationReport(joint, _splits=splits, estimators=estimators)
 
 
 def _fit(
