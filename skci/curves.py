@@ -18,7 +18,7 @@ from skci._validation import (
     check_names,
     named_values,
 )
-from skci.data.reading import check_both_labels, read_scores
+from skci.data.reading import RequiredData, read_scored_rows
 from skci.data.row_options import RowOptions
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample, Scores
@@ -402,7 +402,7 @@ def decision_curve_report(
     classes = {name: AT_THRESHOLDS[name] for name in names}
     at_half = {name: cls(0.5, time=time) for name, cls in classes.items()}
     metric_set, scored = _read(at_half, method, y_true, y_score, time=time, **options)
-    check_both_labels(scored)
+    scored.check_both_labels()
     if thresholds is None:
         thresholds = _DECISION_THRESHOLDS
     chosen = _check_thresholds(thresholds, scored)
@@ -451,9 +451,12 @@ def _read(
             f"got {pos_label!r}"
         )
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    columns = y_true, y_score, RowOptions(**rows), pos_label, data
     truth = "labels" if time is None else "survival"
-    return metric_set, read_scores(*columns, truth)
+    required = RequiredData(
+        frozenset({"scores"}), False, pos_label, truths=frozenset({truth})
+    )
+    columns = {"y_true": y_true, "y_score": y_score}
+    return metric_set, read_scored_rows(required, columns, RowOptions(**rows), data)[0]
 
 
 def _threshold_report(

@@ -30,7 +30,7 @@ from skci.data.labels import (
     check_no_pos_label,
 )
 from skci.data.reading import Reader, RequiredData
-from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
+from skci.data.remote import are_in_blocks, on_host, read_blocks
 from skci.data.responses import respond, task
 from skci.data.row_options import RowOptions, is_missing_named
 from skci.data.runs import Runs, RunsOfModels, split_runs
@@ -551,9 +551,8 @@ class JointEvaluator(BaseEstimator):
         rows = rows.with_columns(block)
         columns = {"y": y, "X": X, **rows.columns}
         if are_in_blocks(columns):
-            check_separable(rows)
             read = partial(self._read, metric_set, estimators, rows)
-            return read_blocks(read, columns, metric_set.several)
+            return read_blocks(read, columns, metric_set.several, rows.design)
         columns = on_host({"y": y, **rows.columns})
         y = columns.pop("y")
         rows = rows.with_columns(columns)

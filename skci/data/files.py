@@ -141,7 +141,7 @@ def _csv_batches(
     from_stdin = path == STANDARD_INPUT
     source: Any = 0 if from_stdin else path
     with open(source, encoding="utf-8-sig", newline="", closefd=not from_stdin) as file:
-        rows = csv_rows(csv_reader(file, delimiter, growing), growing)
+        rows = (row for row, _ in csv_rows(file, delimiter, growing))
         header = next(rows, [])
         _check_columns(columns, header)
         positions = [header.index(column) for column in columns]
@@ -156,21 +156,16 @@ def _csv_batches(
             yield dict(zip(columns, cells, strict=True))
 
 
-def csv_reader(file: Iterable[str], delimiter: str, growing: bool) -> Any:
-    """Return a reader of a CSV file.
-
-    If `growing` is true, a last line without an end of line is skipped.
-    """
-    lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
-    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
-
-
-def csv_rows(reader: Any, growing: bool) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file, beginning with the header.
+def csv_rows(
+    file: Iterable[str], delimiter: str, growing: bool
+) -> Iterator[tuple[list[str], int]]:
+    """Yield the rows of a CSV file and their line numbers, beginning with the header.
 
     Blank lines are skipped. If `growing` is true, an incomplete row at the end is also
-    skipped.
+    skipped, and so is a last line without an end of line.
     """
+    lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     n_fields = 0
     try:
         for row in filter(None, reader):
@@ -179,7 +174,7 @@ def csv_rows(reader: Any, growing: bool) -> Iterator[list[str]]:
                 raise csv.Error(
                     f"every row must have {n_fields} fields, got {len(row)}"
                 )
-            yield row
+            yield row, reader.line_num
     except (csv.Error, UnicodeDecodeError) as error:
         if not (growing and "unexpected end of data" in str(error)):
             is_text = isinstance(error, csv.Error)

@@ -62,10 +62,9 @@ class Frame:
             # In-memory frames of pandas and Arrow may have duplicate names of columns.
             check_distinct(column_names(data) or (), "data", "columns")
         self._frame, column_names_of_data = self._open(data)
-        parsed = {k: _parsed(k, value) for k, value in names.items()}
-        self.names = parsed
+        self.names = {k: _parsed(k, value) for k, value in names.items()}
         self._parameters: dict[str, str] = {}
-        for parameter, value in parsed.items():
+        for parameter, value in self.names.items():
             for column in leaves(value):
                 _check_column(column, parameter, column_names_of_data)
                 self._parameters.setdefault(column, parameter)
@@ -90,10 +89,7 @@ class Frame:
         return frame, frame.collect_schema().names()
 
     def read(
-        self,
-        kinds: Collection[str],
-        options: RowOptions,
-        missing: Collection[str] = (),
+        self, kinds: Collection[str], options: RowOptions, missing: Collection[str] = ()
     ) -> dict[str, Any]:
         """Read the columns of each parameter from the data.
 
@@ -135,7 +131,8 @@ class Frame:
             # cannot count lists and other objects.
             dtypes = table.schema.values()
             are_simple = all(x.is_numeric() or x == nw.Boolean for x in dtypes)
-            if set(kinds) != {"labels"} or are_simple or any(map(_is_object, dtypes)):
+            has_objects = any(x.is_nested() or str(x) == "Object" for x in dtypes)
+            if set(kinds) != {"labels"} or are_simple or has_objects:
                 return table, False
             return _grouped(nw, _unified(nw, table), names), True
         batches = self._batches(frame, names)
@@ -174,11 +171,7 @@ class Frame:
         return count(tables)
 
     def _check_present(
-        self,
-        table: Any,
-        missing_in: Collection[str],
-        by_name: str,
-        are_labels: bool,
+        self, table: Any, missing_in: Collection[str], by_name: str, are_labels: bool
     ) -> None:
         """Check that no value is missing, except for parameters in `missing_in`."""
         for column, parameter in self._parameters.items():
@@ -364,11 +357,6 @@ def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
     """Return the distinct rows of a frame and their frequencies."""
     groups = frame.group_by(*names, drop_null_keys=False)
     return groups.agg(nw.len().alias(_N_ROWS))
-
-
-def _is_object(dtype: Any) -> bool:
-    """Whether the entries of a column are lists or other objects."""
-    return dtype.is_nested() or str(dtype) == "Object"
 
 
 def _unified(nw: Any, table: Any) -> Any:

@@ -25,12 +25,7 @@ from skci._validation import (
 )
 from skci.data.frames import constant_columns
 from skci.data.row_options import RowOptions, check_apart, distinct_names, names_in
-from skci.data.rows import (
-    SEVERAL_MODELS_HINT,
-    Alignment,
-    parameter_name,
-    shape_of,
-)
+from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, parameter_name, shape_of
 from skci.data.sample import Sample
 
 UNNAMED = "mean"
@@ -154,10 +149,8 @@ class GradedSamples:
         items, read = [], []
         models = named_columns(grades, _GRADES, _GRADES)
         for model, model_grades in models.items():
-            parameter, by_scorer = (
-                parameter_name(model, _GRADES),
-                {UNNAMED: model_grades},
-            )
+            parameter = parameter_name(model, _GRADES)
+            by_scorer = {UNNAMED: model_grades}
             is_frame = column_names(model_grades) is not None
             if is_frame and several:
                 raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, factorise
+from skci._arrays import Array, factorise, read_only
 from skci._options import short_repr
 from skci._validation import (
     TAGS_HINT,
@@ -21,11 +21,7 @@ from skci._validation import (
     join_names,
     missing_hint,
 )
-from skci.data.rows import (
-    answer_hint,
-    check_present,
-    shape_of,
-)
+from skci.data.rows import answer_hint, check_present, shape_of
 from skci.data.sample import Vocabulary
 
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
@@ -33,7 +29,7 @@ A_MATRIX = "a confusion matrix, whose second row and column are the positive lab
 _LABEL_TYPES = (str, Real, np.bool_)
 _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
 _BLOCK = 1 << 12  # rows searched for another label before all rows
-_CACHED = 1 << 16  # rows of a block whose temporary arrays of bytes stay in cache
+_CACHED = 1 << 18  # rows of a block whose temporary arrays of bytes stay in cache
 DENSE_COLUMNS = 16
 """Maximum number of columns whose outcomes are counted in a table."""
 
@@ -311,22 +307,16 @@ def count_two_labels(
     `negative` is None if only the positive label is known. There may be at most
     `DENSE_COLUMNS` columns.
     """
-    n, n_columns = len(columns[0]), len(columns)
-    table = np.zeros(1 << n_columns, dtype=np.intp)
-    codes = np.empty((n_columns, min(n, _CACHED)), dtype=bool)
+    n, table = len(columns[0]), np.zeros(1 << len(columns), dtype=np.intp)
     for start in range(0, n, _CACHED):
         rows = slice(start, start + _CACHED)
-        block = codes[:, : n - start]
-        block_columns = (
-            columns if n <= _CACHED else [column[rows] for column in columns]
-        )
-        if not _encode(block_columns, positive, negative, block):
+        block = columns if n <= _CACHED else [column[rows] for column in columns]
+        codes = encode_two_labels(block, positive, negative)
+        if codes is None:
             return None
-        table += _tabulate(block)
-    outcomes = _all_outcomes(n_columns)
-    if np.count_nonzero(table) == len(table):
-        return outcomes, table
-    return outcomes[table > 0], table[table > 0]
+        table += _tabulate(codes.T)
+    outcomes, seen = _all_outcomes(len(columns)), table > 0
+    return (outcomes, table) if seen.all() else (outcomes[seen], table[seen])
 
 
 def encode_two_labels(
@@ -338,46 +328,26 @@ def encode_two_labels(
     labels.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
-    return codes.T if _encode(columns, positive, negative, codes) else None
-
-
-def _encode(
-    columns: Sequence[Array], positive: Any, negative: Any, codes: Array
-) -> bool:
-    """Write a mask of the positive label in each column into `codes`.
-
-    Returns whether all other entries are the negative label.
-    """
-    zero_and_one = {positive, negative} == {0, 1}
     for column, is_positive in zip(columns, codes, strict=True):
-        kind = column.dtype.kind
-        if kind == "b" and zero_and_one:
+        if column.dtype.kind == "b" and {positive, negative} == {0, 1}:
             # Logical operations write 0 and 1 for any byte that represents True;
             # comparisons of booleans do not in all releases of numpy.
             np.logical_not(column, out=is_positive)
             if positive:
                 np.logical_not(is_positive, out=is_positive)
-        elif kind in "iu" and zero_and_one:
-            # This pass over memory is the fastest; the next pass finds the data in the
-            # cache.
-            if int(np.bitwise_or.reduce(column)) not in (0, 1):
-                return False
-            np.equal(column, positive, out=is_positive)
         else:
             np.equal(column, positive, out=is_positive)
             n_others = len(column) - np.count_nonzero(is_positive)
             if np.count_nonzero(column == negative) != n_others:
-                return False
-    return True
+                return None
+    return codes.T
 
 
 @lru_cache
 def _all_outcomes(n_columns: int) -> Array:
     """Return all combinations of booleans in lexicographic order."""
     numbers = np.arange(1 << n_columns)[:, np.newaxis]
-    outcomes: Array = (numbers >> np.arange(n_columns - 1, -1, -1) & 1).astype(bool)
-    outcomes.flags.writeable = False
-    return outcomes
+    return read_only((numbers >> np.arange(n_columns)[::-1] & 1).astype(bool))
 
 
 def _tabulate(block: Array) -> Any:

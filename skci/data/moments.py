@@ -158,14 +158,11 @@ class Means:
         origins, moves = {}, []
         for v in self.origins:
             old_origins = [means.origins[v] for means in both]
-            origins[v] = old_origins[0] + share * (old_origins[1] - old_origins[0])
+            change = old_origins[1] - old_origins[0]
+            origins[v] = old_origins[0] + share * change
             moved = [old_origin - origins[v] for old_origin in old_origins]
             varies = any(means.column((v,)).any() for means in both)
-            if (
-                not varies
-                and abs(old_origins[1] - old_origins[0])
-                <= ROUNDING * np.abs(old_origins).max()
-            ):
+            if not varies and abs(change) <= ROUNDING * np.abs(old_origins).max():
                 origins[v], moved = max(old_origins), [0.0, 0.0]
             moves.append(moved)
         values = [

@@ -51,7 +51,6 @@ class Columns:
         return len(self.labelled), int(self.labelled.sum())
 
 
-_Subgroup = tuple[tuple[str, str], ...]
 _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 
@@ -64,19 +63,14 @@ class Part:
     sample is one subgroup.
     """
 
-    subgroup: _Subgroup
+    subgroup: tuple[tuple[str, str], ...]
     labelled: frozenset[int]
     every: frozenset[int]
 
     @property
-    def codes(self) -> tuple[frozenset[int], frozenset[int]]:
-        """Subgroup codes of the labelled rows, and subgroup codes of all rows."""
-        return self.labelled, self.every
-
-    @property
     def unions(self) -> list[frozenset[int]]:
         """Sets of codes: labelled rows, all rows, and the union if it is different."""
-        return [*dict.fromkeys([*self.codes, self.labelled | self.every])]
+        return [*dict.fromkeys([self.labelled, self.every, self.labelled | self.every])]
 
 
 def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
@@ -261,11 +255,8 @@ def _checked_probability(label_probability: Any, labelled: Array) -> Array:
         )
     expected, n_labels = float(probability.sum()), int(labelled.sum())
     spread = 5 * math.sqrt(float(probability @ (1 - probability)))
-    if (
-        not expected - spread
-        <= _MAX_RATIO * n_labels
-        <= _MAX_RATIO**2 * (expected + spread)
-    ):
+    low, high = expected - spread, _MAX_RATIO**2 * (expected + spread)
+    if not low <= _MAX_RATIO * n_labels <= high:
         raise ValueError(
             "label_probability must add up to about the number of labels, got the sum "
             f"{expected:.4g} and {n_labels} labels"

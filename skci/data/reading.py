@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ from skci._validation import (
     label_order,
     named_columns,
 )
+from skci.data import rows as checks
 from skci.data.frames import columns_of_data
 from skci.data.labels import (
     DENSE_COLUMNS,
@@ -38,56 +39,12 @@ from skci.data.labels import (
     order_labels,
 )
 from skci.data.row_options import RowOptions, ValidatedRowOptions
-from skci.data.rows import (
-    ONE_MODEL_HINT,
-    RUNS_HINT,
-    SEVERAL_MODELS_HINT,
-    Alignment,
-    as_column,
-    as_items,
-    check_columns,
-    check_length,
-    check_no_tags,
-    check_numbers,
-    check_present,
-    check_probabilities,
-    check_same_models,
-    check_same_shape,
-    check_survival,
-    flat,
-    parameter_name,
-    probabilities_hint,
-    quantile_levels,
-    shape_of,
-    warn_of_labels,
-)
+from skci.data.rows import ONE_MODEL_HINT, Alignment, parameter_name, probabilities_hint
 from skci.data.sample import Sample, Scores, Vocabulary
 from skci.inference.designs.strata import Prevalence
 from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
-
-
-def read_scores(
-    y_true: Any,
-    y_score: Any,
-    rows: RowOptions,
-    pos_label: Any,
-    data: Any,
-    truth: str = "labels",
-) -> Sample:
-    """Read scores for two labels, from one unnamed model or from several models.
-
-    With ``truth="survival"``, the truth is survival times and events.
-    """
-    requirements = RequiredData(
-        frozenset({"scores"}),
-        several=False,
-        pos_label=pos_label,
-        truths=frozenset({truth}),
-    )
-    columns = {"y_true": y_true, "y_score": y_score}
-    return read_scored_rows(requirements, columns, rows, data)[0]
 
 
 def read_scored_rows(
@@ -102,16 +59,9 @@ def read_scored_rows(
     for name, values in columns.items():
         reader.alignment.check(name, values, ["index"])
         column = as_numbers(values, name)
-        check_length(column, len(reader.y), name, reader.truth)
+        checks.check_length(column, len(reader.y), name, reader.truth)
         numbers[name] = column[reader.rows.kept]
     return sample, numbers
-
-
-def check_both_labels(sample: Sample) -> None:
-    """Check that y_true contains both labels."""
-    negative, positive = sample.vocabulary.labels
-    if negative is None:
-        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
 
 
 @dataclass(frozen=True)
@@ -182,27 +132,27 @@ class Reader:
         if type(y_true) is not np.ndarray:
             alignment.check(truth, y_true)
             if kind == "labels":
-                check_no_tags(y_true, truth)
+                checks.check_no_tags(y_true, truth)
         targets: tuple[Any, ...] = ()
-        items = as_items(y_true, truth) if "items" in wanted.kinds else None
+        items = checks.as_items(y_true, truth) if "items" in wanted.kinds else None
         if kind == "labels":
             has_column = getattr(y_true, "ndim", None) == 1
             several = wanted.several and not has_column and is_multilabel(y_true)
-            y = (check_indicators if several else as_column)(y_true, truth)
+            y = (check_indicators if several else checks.as_column)(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
         elif kind == "survival":
-            y = check_survival(y_true, truth)
+            y = checks.check_survival(y_true, truth)
         elif kind == "items" and items is not None:
             y = items
         else:
-            y = check_columns(y_true, truth)
+            y = checks.check_columns(y_true, truth)
         if several or kind == "numbers":
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
             label = check_label(wanted.abstain, "abstain")
-            check_present([label], "abstain must be a label")
+            checks.check_present([label], "abstain must be a label")
             if targets or kind != "labels":
                 raise ValueError(
                     "abstain must not be set for several targets, numbers or items, "
@@ -258,7 +208,7 @@ class Reader:
         if len(y_score) > 1:
             y_score = self._of_one_model(y_score, y_pred)
         if y_score and DEFAULT_MODEL in y_pred and self.wanted.kinds != {"scores"}:
-            check_same_models([DEFAULT_MODEL], y_score)
+            checks.check_same_models([DEFAULT_MODEL], y_score)
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score)):
             for model, values in columns.items():
                 if type(values) is np.ndarray and values.ndim == 1:
@@ -267,7 +217,7 @@ class Reader:
                 axes = ["index"] if parameter == "y_score" else ["index", "columns"]
                 self.alignment.check(name, values, axes)
                 if parameter == "y_pred" and self.wanted.truth == "labels":
-                    check_no_tags(values, name)
+                    checks.check_no_tags(values, name)
                 if name == parameter and getattr(values, "ndim", None) != 1:
                     self._check_one_model(parameter, values)
         read: dict[str, Any] = {}
@@ -297,13 +247,13 @@ class Reader:
         items = {}
         for model, values in y_pred.items():
             name = parameter_name(model)
-            items[model] = as_items(values, name)
+            items[model] = checks.as_items(values, name)
             rows, hint = np.arange(len(items[model])), ""
             if {len(x) for x in self.y if isinstance(x, list | tuple)} == {len(rows)}:
                 hint = "; pass the references, not [references]"
                 if len(self.y) > 1:
                     hint = "; pass a tuple of references for each row"
-            check_length(rows, len(self.y), name, self.truth, hint)
+            checks.check_length(rows, len(self.y), name, self.truth, hint)
         return items
 
     def _of_one_model(
@@ -360,13 +310,14 @@ class Reader:
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that unnamed predictions are from a single model."""
-        shape, n = shape_of(values), len(self.y)
-        are_quantiles = "items" in self.wanted.kinds and quantile_levels(values)
+        shape, n = checks.shape_of(values), len(self.y)
+        are_quantiles = "items" in self.wanted.kinds and checks.quantile_levels(values)
         if len(shape) == 1 or are_quantiles:
             return
         if isinstance(values, Mapping):
             raise TypeError(
-                f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
+                f"{parameter} must be an array, got a mapping"
+                f"{checks.SEVERAL_MODELS_HINT}"
             )
         are_items = "items" in self.wanted.kinds <= {"items", "scores"}
         is_survival = self.wanted.truth == "survival"
@@ -378,7 +329,7 @@ class Reader:
             or (shape[0] == n and shape[1] > 1 and not may_have_columns)
         ):
             hint = probabilities_hint(values) if shape[0] == n else ""
-            hint = hint or SEVERAL_MODELS_HINT
+            hint = hint or checks.SEVERAL_MODELS_HINT
             if shape[0] != n:  # one row for each run
                 hint = hint.replace("array.T", "array")
             raise ValueError(
@@ -391,8 +342,8 @@ class Reader:
         names = [self.truth, *map(parameter_name, y_pred)]
         columns = [self.y]
         for name, values in zip(names[1:], y_pred.values(), strict=True):
-            columns.append(as_column(values, name))
-            check_length(columns[-1], len(self.y), name, self.truth)
+            columns.append(checks.as_column(values, name))
+            checks.check_length(columns[-1], len(self.y), name, self.truth)
         if self.rows.kept is not ...:
             columns = [column[self.rows.kept] for column in columns]
         if sample := self._two_plain_labels(columns, y_pred, by_rows):
@@ -424,18 +375,17 @@ class Reader:
         is_symmetric = requirements.infer_pos_label and requirements.pos_label is None
         if is_symmetric and negative is not None:
             negative, positive = sorted([negative, positive])
-        count = self.rows.are_plain and not by_rows and len(columns) <= DENSE_COLUMNS
-        read: Callable[..., Any] = count_two_labels if count else encode_two_labels
-        result = read(columns, positive, negative)
-        if result is None:
-            return None
-        codes = result[0] if count else result
-        if is_symmetric and (codes.all() or not codes.any()):
-            return None  # the guess of the negative label was wrong
+        counts = None
+        if self.rows.are_plain and not by_rows and len(columns) <= DENSE_COLUMNS:
+            counted = count_two_labels(columns, positive, negative)
+            codes, counts = counted or (None, None)
+        else:
+            codes = encode_two_labels(columns, positive, negative)
+        if codes is None or (is_symmetric and (codes.all() or not codes.any())):
+            return None  # perhaps because the guess of the negative label was wrong
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
-        if not count:
-            return self.rows.sample(result, vocabulary, [*models], by_rows)
-        codes, counts = result
+        if counts is None:
+            return self.rows.sample(codes, vocabulary, [*models], by_rows)
         design = IndependentRows(len(self.y))
         return Sample(Rows(counts), design, vocabulary, codes, tuple(models))
 
@@ -472,7 +422,7 @@ class Reader:
         for model, values in y_pred.items():
             name = parameter_name(model)
             matrix = check_indicators(values, name)
-            matrices.append(check_same_shape(matrix, name, self.y, self.truth))
+            matrices.append(checks.check_same_shape(matrix, name, self.y, self.truth))
         codes = np.concatenate(matrices, axis=1)[self.rows.kept]
         vocabulary = Vocabulary(targets=self.targets)
         return self.rows.sample(codes, vocabulary, [*y_pred], by_rows)
@@ -486,7 +436,7 @@ class Reader:
         }
         truth = sample.truth
         if "relevance" in self.wanted.truths:
-            truth = check_columns(self.y[self.rows.kept], self.truth)
+            truth = checks.check_columns(self.y[self.rows.kept], self.truth)
         return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
@@ -506,13 +456,13 @@ class Reader:
         precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
         eps = EPS if precise else float(np.finfo(array.dtype).eps)
         numbers = as_numbers(array, name, missing=self.wanted.missing_scores)
-        runs = f"; joint_report accepts {RUNS_HINT}"
-        several = SEVERAL_MODELS_HINT if name == "y_score" else runs
+        runs = f"; joint_report accepts {checks.RUNS_HINT}"
+        several = checks.SEVERAL_MODELS_HINT if name == "y_score" else runs
         if vocabulary.binary and numbers.shape != (n, 2):
             missing = self.wanted.missing_scores
-            numbers = check_numbers(numbers, name, n, several, missing)
+            numbers = checks.check_numbers(numbers, name, n, several, missing)
             if array.dtype.kind in "biu":
-                warn_of_labels(array, name, vocabulary.classes)
+                checks.warn_of_labels(array, name, vocabulary.classes)
             if self.wanted.require_pos_label and isinstance(positive, str):
                 check_pos_label(self.wanted.pos_label, vocabulary.labels)
         elif numbers.shape != (n, len(classes)) or None in classes:
@@ -525,7 +475,7 @@ class Reader:
                 f"each of the {kind} {known_classes}, got shape {numbers.shape}{hint}"
             )
         elif vocabulary.binary:
-            check_probabilities(numbers, model, "two columns", several, eps)
+            checks.check_probabilities(numbers, model, "two columns", several, eps)
             numbers = numbers[:, classes.index(positive)]
         return Scores(numbers[self.rows.kept], eps=eps)
 
@@ -543,19 +493,19 @@ class Reader:
         scores, numbers = {}, {}
         for model, values in y_pred.items() if "numbers" in kinds else ():
             name = parameter_name(model)
-            columns = check_columns(values, name)
-            check_length(columns[:, 0], n, name, self.truth)
+            columns = checks.check_columns(values, name)
+            checks.check_length(columns[:, 0], n, name, self.truth)
             if not is_survival:
-                check_same_shape(columns, name, self.y, self.truth)
+                checks.check_same_shape(columns, name, self.y, self.truth)
             numbers[model] = columns[selected]
         for model, values in y_score.items() if is_survival or not numbers else ():
             name = parameter_name(model, "y_score")
             if is_survival:
-                columns = check_numbers(values, name, n)
+                columns = checks.check_numbers(values, name, n)
             else:
                 order = self._order(values, name, self.targets)
-                columns = check_columns(values, name, self.wanted.missing_scores)
+                columns = checks.check_columns(values, name, self.wanted.missing_scores)
                 columns = columns[:, order]
-                check_same_shape(columns, name, self.y, self.truth)
-            scores[model] = Scores(flat(columns[selected]))
+                checks.check_same_shape(columns, name, self.y, self.truth)
+            scores[model] = Scores(checks.flat(columns[selected]))
         return {"truth": self.y[selected], "scores": scores, "numbers": numbers}

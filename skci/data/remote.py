@@ -24,7 +24,6 @@ from skci._validation import (
     named_columns,
 )
 from skci.data.responses import task
-from skci.data.row_options import RowOptions
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.data.storage import SampleSum
@@ -76,11 +75,10 @@ def on_host(columns: Mapping[str, Any]) -> dict[str, Any]:
         Columns by parameter. The value is a mapping of columns if a parameter has
         several columns, and None if a parameter is not used.
     """
-    if not get_config()["array_api_dispatch"]:
-        return dict(columns)
-    if not any(map(_is_on_device, _arrays(columns))):
-        return dict(columns)
-    return dict(columns) | _converted(columns, _on_host)
+    dispatches = get_config()["array_api_dispatch"]
+    if dispatches and any(map(_is_on_device, _arrays(columns))):
+        return dict(columns) | _converted(columns, _on_host)
+    return dict(columns)
 
 
 def _on_host(array: Any, name: str) -> Any:
@@ -114,19 +112,11 @@ def _fetch(array: Any, name: str) -> Array:
 
 def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     """Whether any column is a Dask array."""
-    if "dask.array" not in sys.modules:
-        return False
-    return any(map(_is_in_blocks, _arrays(columns)))
-
-
-def check_separable(rows: RowOptions) -> None:
-    """Check that the row options allow reading blocks of rows separately."""
-    blocks = "Dask arrays, whose blocks are read separately"
-    check_mutually_exclusive(blocks, {"design": rows.design}, "; compute them first")
+    return "dask.array" in sys.modules and any(map(_is_in_blocks, _arrays(columns)))
 
 
 def read_blocks(
-    read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
+    read: Callable[..., Sample], columns: Mapping[str, Any], several: bool, design: Any
 ) -> Sample:
     """Read blocks of Dask arrays in parallel, and add the resulting samples.
 
@@ -145,9 +135,13 @@ def read_blocks(
         used.
     several : bool
         Whether more than two labels are accepted.
+    design : object or None
+        Sampling design of the rows, which must be None.
     """
     import dask
 
+    kind = "Dask arrays, whose blocks are read separately"
+    check_mutually_exclusive(kind, {"design": design}, "; compute them first")
     truth = next(iter(columns))
     rows = next(filter(_is_in_blocks, _arrays(columns))).chunks[0]
     blocks = _converted(columns, partial(_cut, rows=rows, truth=truth))

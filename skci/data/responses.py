@@ -10,11 +10,7 @@ from sklearn.utils import parallel
 
 from skci._arrays import Array
 from skci._progress import Progress
-from skci._validation import (
-    as_array,
-    label_order,
-    printable,
-)
+from skci._validation import as_array, label_order, printable
 from skci.data.rows import shape_of
 
 

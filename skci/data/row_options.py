@@ -32,13 +32,7 @@ from skci.data.rows import (
     check_present,
     flat,
 )
-from skci.data.sample import (
-    Queries,
-    Sample,
-    Subgroups,
-    Vocabulary,
-    distinct_units,
-)
+from skci.data.sample import Queries, Sample, Subgroups, Vocabulary, distinct_units
 from skci.inference.designs.strata import Prevalence, Strata
 from skci.inference.designs.units import (
     Clusters,

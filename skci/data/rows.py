@@ -51,11 +51,8 @@ MISSING_SUBGROUP_HINT = "; missing='group' puts rows without a name in a subgrou
 
 def parameter_name(model: str, parameter: str = "y_pred") -> str:
     """Name by which messages refer to a model's predictions, such as "y_pred['A']"."""
-    return (
-        parameter
-        if model in ("", DEFAULT_MODEL, parameter)
-        else f"{parameter}[{model!r}]"
-    )
+    is_unnamed = model in ("", DEFAULT_MODEL, parameter)
+    return parameter if is_unnamed else f"{parameter}[{model!r}]"
 
 
 def as_column(
@@ -168,11 +165,7 @@ def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
 
 
 def check_numbers(
-    values: Any,
-    name: str,
-    n: int | None = None,
-    hint: str = "",
-    missing: bool = False,
+    values: Any, name: str, n: int | None = None, hint: str = "", missing: bool = False
 ) -> Array:
     """Check that a column contains n finite numbers.
 
@@ -392,9 +385,8 @@ class Alignment:
                 continue
             if labels.equals(checked) if axis == "index" else labels == checked:
                 return
-            if all(x in checked for x in labels) and Counter(labels) == Counter(
-                checked
-            ):
+            is_subset = all(x in checked for x in labels)
+            if is_subset and Counter(labels) == Counter(checked):
                 raise ValueError(
                     f"{name} must have the {axis} of {other}, got the same labels in "
                     "another order; reorder with .loc, or pass .to_numpy() to use "
@@ -412,12 +404,9 @@ class Alignment:
 
 def _may_be_new(*indexes: Any) -> bool:
     """Whether one index is the default 0, 1, ... and another index is not a range."""
-    is_range = [hasattr(labels, "step") for labels in indexes]
-    is_new = [
-        may_step and (labels.start, labels.step) == (0, 1)
-        for may_step, labels in zip(is_range, indexes, strict=True)
-    ]
-    return any(is_new) and not all(is_range)
+    ranges = [labels for labels in indexes if hasattr(labels, "step")]
+    is_new = any((labels.start, labels.step) == (0, 1) for labels in ranges)
+    return is_new and len(ranges) < len(indexes)
 
 
 def check_survival(y_true: Any, name: str = "y_true") -> Array:

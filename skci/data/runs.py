@@ -510,10 +510,7 @@ def _has_value(values: Any) -> Array:
     names = column_names(values)
     is_array = names is None or isinstance(values, np.ndarray)
     columns = np.atleast_2d(values.T) if is_array else [values[k] for k in names or ()]
-    masks = []
-    for column in map(np.asarray, columns):
-        if column.dtype.kind == "f":
-            masks.append(~np.isnan(column))
-        else:
-            masks.append(np.array([not is_null(x) for x in column.tolist()], bool))
+    masks = [
+        [not is_null(x) for x in np.asarray(column).tolist()] for column in columns
+    ]
     return np.all(masks, axis=0)

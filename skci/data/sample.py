@@ -58,10 +58,8 @@ class Vocabulary:
     def shown_positive(self, code: int) -> Any:
         """Return the positive label for reports, or None if the labels are 0 and 1."""
         label = self.labels[code]
-        if self.labels == (0, 1) and label == 1:
-            return None
-        other_labels = [other for other in self.labels if other not in (label, None)]
-        return None if label == 1 and other_labels in ([], [0]) else label
+        other_labels = {*self.labels} - {label, None}
+        return None if label == 1 and other_labels <= {0} else label
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -224,16 +222,12 @@ class Queries:
         observed_codes, codes = np.unique(positions, return_inverse=True)
         return cls(codes.ravel(), names[observed_codes])
 
-    @cached_property
-    def first(self) -> Array:
-        """Index of the first document of each query."""
-        return np.unique(self.codes, return_index=True)[1]
-
     def check_constant(self, values: Array | None, error_prefix: str) -> None:
         """Check that values are constant within each query."""
         if values is None:
             return
-        differs = values != values[self.first][self.codes]
+        first = np.unique(self.codes, return_index=True)[1]
+        differs = values != values[first][self.codes]
         if differs.any():
             name = self.names[self.codes[np.argmax(differs)]]
             raise ValueError(f"{error_prefix} in each query, got several in {name!s}")
@@ -357,6 +351,12 @@ class Sample:
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
+    def check_both_labels(self) -> None:
+        """Check that y_true contains both labels."""
+        negative, positive = self.vocabulary.labels
+        if negative is None:
+            raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+
     def with_truth(self, truth: Array) -> Self:
         """Return a copy of the sample with another truth."""
         if self.numbers:
@@ -402,10 +402,7 @@ class Sample:
         """
         n_labels = len(self.vocabulary.labels)
         occurs = np.zeros(n_labels + self.vocabulary.abstains, dtype=bool)
-        for column in {
-            0,
-            *(column for model in models for column in self.columns(model)),
-        }:
+        for column in {0, *chain(*map(self.columns, models))}:
             occurs[_as_index(self.codes[self.rows.counts > 0, column])] = True
         return occurs[:n_labels]
 

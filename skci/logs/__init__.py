@@ -9,15 +9,7 @@ from skci.logs.files import Grade, LogFile, LogFormat, Sample, Statement
 from skci.logs.reading import read
 from skci.logs.rows import LogRows
 
-__all__ = [
-    "Grade",
-    "LogFile",
-    "LogFormat",
-    "LogRows",
-    "Sample",
-    "Statement",
-    "read",
-]
+__all__ = ["Grade", "LogFile", "LogFormat", "LogRows", "Sample", "Statement", "read"]
 
 
 def __dir__() -> list[str]:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
-from json.decoder import JSONDecodeError, JSONDecoder
+from json import JSONDecodeError
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from skci._arrays import cached_property
-from skci.data.files import DELIMITERS, csv_reader, csv_rows
+from skci.data.files import DELIMITERS, csv_rows
 from skci.data.items import MEAN
 from skci.exceptions import IncompleteLogWarning, warn_caller
 
@@ -184,19 +184,13 @@ class LogFormat:
     accompanies: Callable[[LogFile], bool] = lambda file: False
 
 
-class Decoder(JSONDecoder):
-    """JSON decoder that reports too deep nesting as an error of the document."""
-
-    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
-        """Decode the value at an index, and return the value and its end index."""
-        try:
-            return super().raw_decode(s, idx)
-        except RecursionError as error:
-            problem = "arrays and objects are nested too deeply"
-            raise JSONDecodeError(problem, s, idx) from error
-
-
-DECODER = Decoder()
+def parse(text: str) -> Any:
+    """Parse JSON, and report too deep nesting as an error of the text."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        problem = "arrays and objects are nested too deeply"
+        raise JSONDecodeError(problem, text, 0) from error
 
 
 @dataclass(frozen=True)
@@ -489,7 +483,7 @@ class LogFile:
         with self._open() as file:
             text = file.read()
         try:
-            document = DECODER.decode(text)
+            document = parse(text)
         except JSONDecodeError as error:
             at_end = not text[error.pos :].strip()
             is_cut = at_end or error.msg.startswith("Unterminated")
@@ -523,7 +517,7 @@ class LogFile:
                 if not text.strip():
                     continue
                 try:
-                    value = DECODER.decode(text)
+                    value = parse(text)
                 except JSONDecodeError as error:
                     if self.growing and not text.endswith("\n"):
                         return
@@ -536,11 +530,11 @@ class LogFile:
         """Yield each row of a table as a dict, starting with the header row."""
         header = None
         with self._open() as file:
-            reader = csv_reader(file, DELIMITERS[self.ending], self.growing)
+            rows = csv_rows(file, DELIMITERS[self.ending], self.growing)
             try:
-                for row in csv_rows(reader, self.growing):
+                for row, line in rows:
                     header = header or row
-                    yield dict(zip(header, row, strict=True)), reader.line_num
+                    yield dict(zip(header, row, strict=True)), line
             except csv.Error as error:
                 raise ValueError(f"{self.path}, {error}") from error
 

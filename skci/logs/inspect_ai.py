@@ -13,13 +13,13 @@ from typing import Any
 from skci._packages import optional_module
 from skci.data.items import PERPLEXITY
 from skci.logs.files import (
-    DECODER,
     Grade,
     LogFile,
     LogFormat,
     Sample,
     Statement,
     is_number,
+    parse,
     total,
     within,
 )
@@ -176,12 +176,12 @@ def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
                 optional_module("zipfile_zstd", str(file.path), "logs", instead)
             # An evaluation without a header did not end.
             for name in {"header.json"} & {*names}:
-                header = DECODER.decode(archive.read(name).decode())
+                header = parse(archive.read(name).decode())
                 for key, value in file.check(header, dict, 0).items():
                     yield key, value, 0
             for entry, name in enumerate(names, 1):
                 if name.startswith("samples/"):
-                    yield "samples", DECODER.decode(archive.read(name).decode()), entry
+                    yield "samples", parse(archive.read(name).decode()), entry
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         problem = f"the archive is truncated or damaged: {error}"
         raise file.error(0, f"{name}: {problem}" if name else problem) from error

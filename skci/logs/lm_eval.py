@@ -21,7 +21,6 @@ from skci.logs.files import (
 _TIME = r"\d{4}-\d\d-\d\dT[\d.:-]+"
 _NAME = re.compile(rf"samples_(?P<task>.+?)(_(?P<time>{_TIME}))?")
 _RESULTS = re.compile(rf"results_(?P<time>{_TIME})\.json")
-_ENDINGS = "", ".gz"
 _FIELDS = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
     *("metrics", "doc_hash", "prompt_hash", "target_hash"),
@@ -132,7 +131,7 @@ def _results(file: LogFile, time: str | None) -> dict[str, Any]:
 
     `time` is the time in the names of both files.
     """
-    for ending in _ENDINGS:
+    for ending in ("", ".gz"):
         path = file.path.with_name(f"results_{time}.json{ending}")
         if path.exists():
             return {name: value for name, value, _ in LogFile(path).members()}

@@ -20,13 +20,13 @@ from skci.data.files import MISSING
 from skci.data.items import MEAN, PERPLEXITY, RATIO, SHARE
 from skci.logs import deepeval, inspect_ai, lm_eval, promptfoo, swebench, tables
 from skci.logs.files import (
-    DECODER,
     Grade,
     LogFile,
     LogFormat,
     Sample,
     Statement,
     is_number,
+    parse,
 )
 from skci.logs.rows import Aggregation, LogRows
 
@@ -167,9 +167,8 @@ def read(
     check_choice(incomplete, ["error", "warn"], "incomplete")
     collector, all_formats = _Collector(groups), _known_formats(formats)
     for model, model_paths in by_model.items():
-        for path in (
-            [model_paths] if isinstance(model_paths, str | os.PathLike) else model_paths
-        ):
+        is_one = isinstance(model_paths, str | os.PathLike)
+        for path in [model_paths] if is_one else model_paths:
             for file, log_format in _logs(Path(path), incomplete, all_formats):
                 collector.add(file, log_format.samples(file), model)
     return collector.rows()
@@ -194,6 +193,7 @@ def _logs(
     """Yield the logs at a path, each with its format."""
     path.stat()  # raises an error if the path does not exist
     is_folder, has_logs = path.is_dir(), False
+    format_names = join_names([log_format.name for log_format in formats])
     names = sorted(filter(Path.is_file, path.rglob("*"))) if is_folder else [path]
     for file in (LogFile(name, incomplete) for name in names):
         log_format = next((x for x in formats if x.recognises(file)), None)
@@ -203,16 +203,12 @@ def _logs(
         elif is_folder and any(x.accompanies(file) for x in formats):
             continue
         elif not is_folder or (file.kind and not _is_settings(file)):
-            raise _unrecognised(file, _names_of(formats))
+            raise _unrecognised(file, format_names)
     if not has_logs:
         raise ValueError(
             f"{path}: the folder must contain logs in one of the formats "
-            f"{_names_of(formats)}, got none"
+            f"{format_names}, got none"
         )
-
-
-def _names_of(formats: Sequence[LogFormat]) -> str:
-    return join_names([log_format.name for log_format in formats])
 
 
 def _is_settings(file: LogFile) -> bool:
@@ -220,7 +216,7 @@ def _is_settings(file: LogFile) -> bool:
     content: Any = None
     if file.kind == "document":
         with suppress(ValueError):
-            content = DECODER.decode(file.head)
+            content = parse(file.head)
     return isinstance(content, dict) and not any(
         isinstance(value, dict | list) for value in content.values()
     )

@@ -73,13 +73,9 @@ class LogRows(Mapping[str, Array]):
 
     def __repr__(self) -> str:
         n_items = len(dict.fromkeys(zip(self["task"], self["item"], strict=True)))
+        sizes = {"model": len(self.models), "item": n_items, "task": len(self.tasks)}
         models, items, tasks = (
-            f"{n:,} {noun}{'s' * (n != 1)}"
-            for n, noun in (
-                (len(self.models), "model"),
-                (n_items, "item"),
-                (len(self.tasks), "task"),
-            )
+            f"{n:,} {noun}{'s' * (n != 1)}" for noun, n in sizes.items()
         )
         named = [name for name in self.scorers if name != UNNAMED]
         by = f" by {join_names(named)}" if named else ""

@@ -27,8 +27,8 @@ from skci._validation import (
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
 from skci.data.moments import MomentSample
-from skci.data.reading import Reader, RequiredData, check_both_labels
-from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
+from skci.data.reading import Reader, RequiredData
+from skci.data.remote import are_in_blocks, on_host, read_blocks
 from skci.data.responses import RANKING_METHODS, SCORE_METHODS, ResponseMethods
 from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment, check_same_models
@@ -252,8 +252,8 @@ class MetricSet:
             missing = ["y_score"] if self.may_miss_scores else []
             columns = frame.read(kinds, rows, missing)
         if are_in_blocks(columns):
-            check_separable(rows)
-            return read_blocks(partial(self._read, rows, labels), columns, self.several)
+            read = partial(self._read, rows, labels)
+            return read_blocks(read, columns, self.several, rows.design)
         if get_config()["array_api_dispatch"]:
             columns = on_host(columns)
         return self._read(rows, labels, **columns)
@@ -622,7 +622,7 @@ def estimate_at_points(
     if time is not None:
         events = _events_at_points(metric_set, scored, column, points, time)
         return metric_set.joint(events, scored)
-    check_both_labels(scored)
+    scored.check_both_labels()
     rows, design = scored.rows, scored.design
     levels = [model_points.levels for model_points in points.values()]
     outcomes = np.stack([scored.codes[:, 0], *levels], axis=1)

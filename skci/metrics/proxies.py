@@ -304,7 +304,7 @@ def estimate_judged_grades(
         for part in parts_of(subgroups):
             some, every = (
                 ParameterBuilder(judged, model, scorer, method, subgroups=codes)
-                for codes in part.codes
+                for codes in (part.labelled, part.every)
             )
             n_graded = graded[some.within].sum()
             if n_graded < FEWEST_LABELS:

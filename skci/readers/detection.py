@@ -361,9 +361,8 @@ def _mean(
     if not values_and_slopes:
         return np.nan, np.zeros(len(positions))
     slopes = np.mean([slope for _, slope in values_and_slopes], axis=0)[positions]
-    return float(
-        np.mean([value for value, _ in values_and_slopes])
-    ), slopes * weights.sum()
+    mean = float(np.mean([value for value, _ in values_and_slopes]))
+    return mean, slopes * weights.sum()
 
 
 def _recall(
