@@ -28,7 +28,7 @@ from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.measures.functional import FunctionOfMeans
 from skci.measures.traits import MeasureProperties
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.metric_set import methods_by_metric
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -162,9 +162,7 @@ def agreement_report(
     sample = checked.sample_without_labels()
     parameters = []
     for name, metric, part in product(counts, chosen, sample.parts):
-        binding = ParameterBuilder(
-            sample, name, metric, methods[metric] or AUTO, subgroups=part
-        )
+        binding = Binding(sample, name, metric, methods[metric] or AUTO, subgroups=part)
         rows_counts = counts[name][checked.kept][binding.within]
         functional = _bind(metric, rows_counts, categories)
         trait = MeasureProperties(

@@ -40,7 +40,7 @@ from skci.inference.designs.strata import Prevalence, without_average
 from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels
 from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.labels import F1CI, AccuracyCI, PrecisionCI, RecallCI
 from skci.metrics.metric_set import (
     MetricSet,
@@ -710,7 +710,7 @@ def classification_report_ci(
     rows = RowOptions(sample_weight=sample_weight, groups=groups)
     sample = Reader.open(required, y_true, rows).sample({DEFAULT_MODEL: y_pred})
     zero_division = check_zero_division(zero_division)
-    binding = ParameterBuilder(sample, DEFAULT_MODEL, "", "delta")
+    binding = Binding(sample, DEFAULT_MODEL, "", "delta")
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
@@ -740,7 +740,7 @@ def classification_report_ci(
     return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)
 
 
-def _averages(binding: ParameterBuilder, codes: Collection[int]) -> dict[str, str]:
+def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
     """Return the kind of average in each summary line, by the name of the line.
 
     The line "accuracy" replaces the micro average if all classes are reported.

@@ -50,7 +50,7 @@ from skci.inference.parameter import TableParameter
 from skci.inference.runs import RunEstimates
 from skci.measures.functional import exp_ratio
 from skci.measures.traits import IDENTITY, LOG, MeasureProperties
-from skci.metrics.binding import ParameterBuilder, bind_references
+from skci.metrics.binding import Binding, bind_references
 from skci.metrics.metric_set import methods_by_metric
 from skci.metrics.proxies import estimate_judged_grades
 from skci.reports.joint import JointReport
@@ -575,9 +575,7 @@ def _bind(
         column_values = dict(zip(columns, numbers.T, strict=True))
         for scorer, (trait, method) in metrics.items():
             for part in parts:
-                binding = ParameterBuilder(
-                    sample, model, scorer, method, subgroups=part
-                )
+                binding = Binding(sample, model, scorer, method, subgroups=part)
                 values = column_values[scorer][binding.within]
                 if scorer not in functions:
                     yield binding.of_mean(trait, values)

@@ -1,5 +1,15 @@
 """Tables of calls and of what they say: parameters of tests, one case a line."""
 
+from skci.metrics.base import LabelMetricCI
+from skci.metrics.names import listed_metrics
+
+MEASURES = {
+    name: metric._measure
+    for name, metric in listed_metrics().items()
+    if isinstance(metric, LabelMetricCI) and name != "rejection_rate"
+}
+"""Measures of the confusion matrix of two labels, by name."""
+
 
 def table(text):
     """Parameters from lines with "->" between them; what is long goes on below."""

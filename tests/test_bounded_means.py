@@ -15,7 +15,8 @@ from skci import (
     grades_report,
     joint_report,
 )
-from skci.measures.functional import FunctionOfMeans, Mean, identity
+from skci.measures.functional import FunctionOfMeans, Mean
+from skci.measures.traits import identity
 
 Z = norm.isf(0.025)
 LEVELS = np.array([0.0, 0.2, 0.35, 0.6, 1.0])

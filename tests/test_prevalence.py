@@ -12,6 +12,7 @@ from scipy.stats import binom, norm
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 from slow import slow
+from tables import MEASURES
 
 from skci import (
     AccuracyCI,
@@ -25,7 +26,6 @@ from skci.designs import Prevalence, Strata
 from skci.inference.intervals.statistic import improved
 from skci.measures.functional import CellFunctional, Component
 from skci.measures.stratified import Poststratified
-from skci.metrics.labels import MEASURES
 
 NEGATIVES, POSITIVES = 200, 100
 Y = np.repeat([0, 1], [NEGATIVES, POSITIVES])

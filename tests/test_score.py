@@ -10,6 +10,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
 from slow import slow_except
+from tables import MEASURES
 
 from skci import (
     F1CI,
@@ -24,7 +25,6 @@ from skci import (
 from skci.inference.intervals.ratio import as_ratio
 from skci.inference.intervals.statistic import improved
 from skci.measures.functional import CellFunctional, Functional
-from skci.metrics.labels import MEASURES
 
 Z = norm.isf(0.025)
 UNIT, BALANCED = (0.0, 1.0), (-1.0, 1.0)

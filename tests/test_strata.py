@@ -14,6 +14,7 @@ from pearson import pearson, score_limits, score_roots
 from scipy import optimize, stats
 from sklearn import metrics
 from slow import slow, slow_except
+from tables import MEASURES
 
 from skci import (
     AccuracyCI,
@@ -26,7 +27,6 @@ from skci.designs import Strata
 from skci.exceptions import SmallSampleWarning
 from skci.measures.functional import CellFunctional, Component, Functional
 from skci.measures.stratified import Poststratified
-from skci.metrics.labels import MEASURES
 from skci.textbook import two_proportion_test
 
 FUNCTIONS = {

@@ -11,8 +11,8 @@ import re
 from sphinx.util.docutils import SphinxDirective
 
 from skci.inference.intervals.methods import METHODS
-from skci.metrics.labels import MEASURES
-from skci.metrics.names import ALIASES, resolve_metric
+from skci.metrics.base import METRIC_CLASSES, LabelMetricCI
+from skci.metrics.names import ALIASES, listed_metrics
 
 _COLUMNS = {
     "name and class": 24,
@@ -80,9 +80,11 @@ class MetricsTable(SphinxDirective):
 
     def run(self):
         rows = [list(_COLUMNS)]
-        for name in [*MEASURES, "rejection_rate"]:
-            metric = resolve_metric(name)
-            measure = metric._measure
+        listed = listed_metrics().values()
+        metrics = [metric for metric in listed if isinstance(metric, LabelMetricCI)]
+        metrics.sort(key=lambda metric: METRIC_CLASSES.index(type(metric)))
+        for metric in metrics:
+            name, measure = metric.name, metric._measure
             rows.append(
                 [
                     f"| ``{name}``\n       | :class:`~skci.{type(metric).__name__}`",

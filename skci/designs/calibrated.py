@@ -12,21 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import scale
 
+from skci import _validation
 from skci._arrays import Array
 from skci._options import short_repr
-from skci._validation import (
-    as_numbers,
-    as_pairs,
-    check_choice,
-    join_names,
-    named_columns,
-)
-from skci.inference.designs.calibration import (
-    raked_weights,
-    reasons_of_overlap,
-    reasons_of_weights,
-    regression_weights,
-)
+from skci._validation import check_choice, join_names, named_columns
+from skci.inference.designs import calibration
 from skci.inference.designs.design import Component
 
 _ROUNDING = 0.03  # largest error of a sum of rounded proportions
@@ -125,7 +115,7 @@ class Calibrated:
         like: Any = None,
         groups: Any = None,
     ) -> None:
-        variables = named_columns(as_pairs(X), "X", "x")
+        variables = named_columns(_validation.as_pairs(X), "X", "x")
         self.margins = {
             name: _as_dict(shares, f"margins[{name!r}]")
             for name, shares in _as_dict(margins, "margins").items()
@@ -176,18 +166,19 @@ class Calibrated:
         """
         design, n = copy(self), self._n_rows
         columns, means = (self._of_target if self.like else self._of_margins)()
-        reasons = reasons_of_overlap(columns, means, n)
+        reasons = calibration.reasons_of_overlap(columns, means, n)
         values = np.stack([*columns.values()], axis=1)
         basis = np.insert(scale(values - means, with_mean=False), 0, 1, axis=1)
         if self.like:
             weights = weights * _odds(columns, n)
         design._basis, design._base, design._method = basis, weights, "regression"
-        weights = regression_weights(weights, basis[:n])
+        weights = calibration.regression_weights(weights, basis[:n])
         if self.margins or self.like or weights.min() <= 0:
             design._method = "raking"
-            weights = raked_weights(design._base, basis[:n, 1:])
+            weights = calibration.raked_weights(design._base, basis[:n, 1:])
         design._shares = weights / weights.sum()
-        design._reasons = "; ".join(reasons + reasons_of_weights(design._shares))
+        reasons += calibration.reasons_of_weights(design._shares)
+        design._reasons = "; ".join(reasons)
         return design, weights
 
     def _of_margins(self) -> tuple[dict[str, Array], Array]:
@@ -213,7 +204,7 @@ class Calibrated:
             columns |= _indicators(name, values, shares)
             means += [share / total for share in shares.values()]
         for name in self.means:
-            columns[name] = as_numbers(getattr(self, name), f"X[{name!r}]")
+            columns[name] = _validation.as_numbers(getattr(self, name), f"X[{name!r}]")
         return columns, np.array([*means, *self.means.values()])
 
     def _of_target(self) -> tuple[dict[str, Array], Array]:
@@ -244,9 +235,8 @@ class Calibrated:
         Component
             Totals of clusters, or the rows.
         """
-        values = np.asarray(influences)
-        units = np.arange(len(values)) if self.groups is None else self.groups
-        component = Component.of_units(values, units)
+        units = np.arange(len(influences)) if self.groups is None else self.groups
+        component = Component.of_units(np.asarray(influences), units)
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:

@@ -13,6 +13,7 @@ Besides the functional, inference uses only the `MeasureProperties` of a measure
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import truediv
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -215,11 +216,6 @@ class CellFunctional(Functional):
         return Evaluation(value.real[..., 0], influence, gradient)
 
 
-def identity(mean: Any) -> Any:
-    """Return the mean, for measures that are a mean, such as a mean loss."""
-    return mean
-
-
 def exp_ratio(loss: Any, size: Any) -> Any:
     """Return the exponential of a ratio, such as a perplexity from token losses."""
     return np.exp(loss / size)
@@ -302,6 +298,11 @@ class FunctionOfMeans(Functional):
 
     def _value(self, means: Array) -> Any:
         return self.function(*np.moveaxis(means, -1, 0))
+
+
+def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
+    """Return the ratio of the means of two columns; 0 / 0 is undefined."""
+    return FunctionOfMeans(truediv, np.stack([above, below], axis=1).astype(float))
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,8 @@ def _even(function: Callable[[Any], Any], x: Any) -> Any:
     return function(-x)
 
 
-def _identity(x: Any) -> Any:
+def identity(x: Any) -> Any:
+    """Return the argument."""
     return x
 
 
@@ -88,7 +89,7 @@ def _jaccard(dice: Any) -> Any:
     return dice / (2 - dice)
 
 
-IDENTITY = Link(_identity, _one, _identity)
+IDENTITY = Link(identity, _one, identity)
 LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _log_slope, _exp)
 SQUARE = Link(np.square, _square_slope, _root)

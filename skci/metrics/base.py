@@ -13,15 +13,10 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 
-from skci import reports
+from skci import _validation, reports
 from skci._arrays import Array, allow_underflow
 from skci._options import complete_parameters, unknown_options
-from skci._validation import (
-    check_bool,
-    check_choice,
-    check_confidence_level,
-    join_names,
-)
+from skci._validation import check_bool, check_choice, check_confidence_level
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -35,17 +30,11 @@ from skci.data.remote import on_host
 from skci.data.responses import SCORE_METHODS
 from skci.data.row_options import RowOptions
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import (
-    AUTO,
-    AvailableData,
-    check_method,
-    check_serves,
-    method_without_table,
-)
+from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
 from skci.measures.traits import IDENTITY, NEGATED, MeasureProperties
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 
@@ -320,18 +309,9 @@ class MetricCI(_WithOptions):
         return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
 
     def _read(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        rows: RowOptions,
-        by_rows: bool = False,
-        pos_label: Any = None,
+        self, y_true: Any, y_pred: Any, rows: RowOptions, by_rows: bool = False
     ) -> Sample:
-        """Read the true values and the predictions of one model.
-
-        `pos_label` is the positive label if the metric does not set its own positive
-        label.
-        """
+        """Read the true values and the predictions of one model."""
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
         predictions = {self._model: y_pred}
@@ -340,7 +320,7 @@ class MetricCI(_WithOptions):
             columns = on_host(columns)
             y_true, predictions = columns.pop("y_true"), columns.pop(parameter)
             rows = rows.with_columns(columns)
-        reader = Reader.open(self.wanted(pos_label), y_true, rows)
+        reader = Reader.open(self.wanted(), y_true, rows)
         return reader.sample(**{parameter: predictions}, by_rows=by_rows)
 
     def influence(
@@ -397,16 +377,12 @@ class MetricCI(_WithOptions):
 
     @allow_underflow
     def _influence(
-        self, y_true: Any, y_pred: Any, rows: RowOptions, pos_label: Any = None
+        self, y_true: Any, y_pred: Any, rows: RowOptions
     ) -> tuple[float, Array]:
-        """Estimate the metric, and return the influence of each row on the estimate.
-
-        `pos_label` is the positive label if the metric does not set its own positive
-        label.
-        """
+        """Estimate the metric, and return the influence of each row on the estimate."""
         self._check_single("influence values")
-        sample = self._read(y_true, y_pred, rows, True, pos_label)
-        (parameter,) = self.bind(sample, self._model, pos_label=pos_label)
+        sample = self._read(y_true, y_pred, rows, by_rows=True)
+        (parameter,) = self.bind(sample, self._model)
         counts = parameter.counts
         values = parameter.functional(counts / counts.sum()).influence
         # Rows that are not used have the index -1 and the influence value 0.
@@ -420,10 +396,10 @@ class MetricCI(_WithOptions):
     def _replace(self, options: dict[str, Any]) -> Self:
         """Return a copy of the metric with changed options."""
         current = self.get_params(deep=False)
-        unknown_names = [name for name in options if name not in current]
-        if unknown_names:
+        if unknown_names := [name for name in options if name not in current]:
+            unknown = _validation.join_names(unknown_names)
             raise TypeError(
-                f"{type(self).__name__} has no option {join_names(unknown_names)}"
+                f"{type(self).__name__} has no option {unknown}"
                 f"{unknown_options([*current], options)}. A call accepts "
                 f"sample_weight, groups, design and the options {list(current)}"
             )
@@ -477,11 +453,11 @@ class MetricCI(_WithOptions):
 
         :meta private:
         """
-        binding = ParameterBuilder(
+        binding = Binding(
             sample,
             model,
             name or self.name,
-            self.method or method or AUTO,
+            self.method or method or methods.AUTO,
             self._positive(pos_label),
             float(self.zero_division),
             subgroups,
@@ -494,12 +470,12 @@ class MetricCI(_WithOptions):
         return pos_label if self.pos_label is None else self.pos_label
 
     # Return the parameters to estimate for a model.
-    _bind: ClassVar[Callable[[Any, ParameterBuilder], list[TableParameter]]]
+    _bind: ClassVar[Callable[[Any, Binding], list[TableParameter]]]
     # Return products of variables, such as y and y * y. The metric is a function of the
     # means of these products.
-    monomials: ClassVar[Callable[[Any, ParameterBuilder], list[Monomial]]]
+    monomials: ClassVar[Callable[[Any, Binding], list[Monomial]]]
     # Return the value of each variable in each row, such as the squared error.
-    variables: ClassVar[Callable[[Any, ParameterBuilder], dict[Variable, Array]]]
+    variables: ClassVar[Callable[[Any, Binding], dict[Variable, Array]]]
 
     def scorer(self, *, bound: str | None = None) -> Any:
         """Make a scorer for model selection in scikit-learn.
@@ -568,14 +544,14 @@ class MetricCI(_WithOptions):
         """Return the interval method of the metric, else `method`, else "auto"."""
         resolved = method if self.method is None else self.method
         if resolved is None:
-            return AUTO
-        check_serves(check_method(resolved), self._trait)
+            return methods.AUTO
+        methods.check_serves(methods.check_method(resolved), self._trait)
         return str(resolved)
 
     def without_table(
         self,
         method: str | None,
-        available: AvailableData,
+        available: methods.AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
         """Return a copy with an interval method that needs no confusion matrix.
@@ -586,7 +562,7 @@ class MetricCI(_WithOptions):
 
         :meta private:
         """
-        method = method_without_table(
+        method = methods.method_without_table(
             self._resolve_method(method),
             self._trait,
             available=available if self._shows_skewness else "covariance",
@@ -694,7 +670,7 @@ class LabelMetricCI(MetricCI):
         counts = check_confusion_matrix(matrix)
         return self._result(Sample.from_matrix(counts, self._model))
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         average, labels = self.average, self.labels
         if average is None:
             return list(binding.of_each_class(self._measure, labels))
@@ -704,7 +680,7 @@ class LabelMetricCI(MetricCI):
             return [binding.of_samples(self._trait, self._measure, labels)]
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
-    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_one(self, binding: Binding) -> TableParameter:
         """Return the parameter to estimate from data with two labels."""
         labels = binding.sample.vocabulary.labels
         observed_codes = binding.sample.observed_codes.tolist()
@@ -716,7 +692,7 @@ class LabelMetricCI(MetricCI):
         code = check_pos_label(binding.pos_label, labels)
         return binding.of_label(self._measure, code)
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         """Return the parameter to estimate from many labels or several targets."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():

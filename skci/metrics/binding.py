@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from operator import truediv
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,13 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
-from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans, Mean
+from skci.measures.functional import (
+    CellFunctional,
+    Functional,
+    FunctionOfMeans,
+    Mean,
+    ratio_of_means,
+)
 from skci.measures.traits import MeasureProperties
 from skci.metrics.classes import AVERAGES, ClassAverage, ConfusionIndicators, Hits
 
@@ -31,8 +36,8 @@ _SUBSET_FACTOR = 4
 
 
 @dataclass(frozen=True)
-class ParameterBuilder:
-    """Builder of the parameters to estimate for one model and one metric.
+class Binding:
+    """Binding of one metric to one model, which builds the parameters to estimate.
 
     `undefined_as` is the value reported for an undefined metric, such as 0 / 0.
     `subgroups` contains the codes of the subgroups to which the rows must belong. None
@@ -235,8 +240,8 @@ class ParameterBuilder:
         """
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
-        features = np.stack([np.where(is_defined, values, 0), is_defined], axis=1)
-        return self.of_units(trait, FunctionOfMeans(truediv, features))
+        values = np.where(is_defined, values, 0)
+        return self.of_units(trait, ratio_of_means(values, is_defined))
 
     @cached_property
     def within(self) -> Any:
@@ -247,6 +252,11 @@ class ParameterBuilder:
     def frequencies(self) -> Array:
         """Number of rows that each unit of the selected subgroups represents."""
         return self.sample.rows.frequencies[self.within]
+
+    @property
+    def weights(self) -> Array:
+        """Total weight of the rows in each unit, with the number of rows as sum."""
+        return self.sample.rows.counts[self.within]
 
     @cached_property
     def truth(self) -> Array:
@@ -310,12 +320,11 @@ class ParameterBuilder:
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
         """Return the number of rows, or their total weight, in each true class."""
-        counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
-            rows = counts @ self._indicators[0]
+            rows = self.weights @ self._indicators[0]
         else:
             labels = len(self.sample.vocabulary.labels)
-            rows = np.bincount(self.truth, counts, minlength=labels)
+            rows = np.bincount(self.truth, self.weights, minlength=labels)
         return [float(rows[code]) for code in codes]
 
     def of_labels(

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from operator import truediv
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,14 +33,14 @@ from skci.measures.functional import (
     Boundary,
     Evaluation,
     Functional,
-    FunctionOfMeans,
     InformativeRows,
     Mean,
     boundary_of_share,
+    ratio_of_means,
 )
 from skci.measures.traits import MeasureProperties
 from skci.metrics.base import option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI
 from skci.metrics.survival import Censoring, FollowUp
 
@@ -140,19 +139,16 @@ class Events:
 
     truth: Array
     time: float
+    code: int = 1
+    """1 if an event by `time` is the positive label, 0 if none is."""
 
     @property
-    def by_now(self) -> Array:
-        """Mask of the rows with an observed event up to `time`."""
-        event, until = self.truth.T
-        return (event == 1) & (until <= self.time)
+    def positive(self) -> Array:
+        """Mask of the rows with an observed event up to `time`, or of all others."""
+        follow_up = self.follow_up()
+        return (follow_up.event & (follow_up.time <= self.time)) == self.code
 
-    def known(
-        self,
-        found: Functional | Array,
-        needed: Any = ...,
-        cls: type[EventBy] = EventBy,
-    ) -> EventBy:
+    def known(self, found: Functional | Array, needed: Any = ...) -> EventBy:
         """Correct a functional for rows whose label is unknown because of censoring.
 
         Rows with known labels are weighted by the inverse of the probability that the
@@ -162,8 +158,12 @@ class Events:
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
+        return EventBy(functional, self.follow_up(rows), rows, self.time)
+
+    def follow_up(self, rows: Any = ...) -> FollowUp:
+        """Return the follow-up of some rows."""
         event, until = self.truth[rows].T
-        return cls(functional, FollowUp(event == 1, until), rows, self.time)
+        return FollowUp(event == 1, until)
 
 
 _SHARE = MeasureProperties(
@@ -175,15 +175,15 @@ _SHARE = MeasureProperties(
 )
 
 
-def bind_share(binding: ParameterBuilder, inside: Array, time: float) -> TableParameter:
+def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
     """Return the proportion of rows with an event up to `time`, within a bin of rows.
 
     `inside` is the mask of the rows in the bin.
     """
     events = Events(binding.sample.truth[binding.within], check_time(time))
-    features = np.stack([inside & events.by_now, inside], axis=1).astype(float)
-    share = FunctionOfMeans(truediv, features)
-    return binding.of_units(_SHARE, events.known(share, inside, ShareOfEvents))
+    known = events.known(ratio_of_means(inside & events.positive, inside), inside)
+    share = ShareOfEvents(known.functional, known.follow_up, known.rows, known.time)
+    return binding.of_units(_SHARE, share)
 
 
 class EventMetricCI(ScoreMetricCI):
@@ -197,12 +197,20 @@ class EventMetricCI(ScoreMetricCI):
         probability of an event by `time`. Rows may be censored before `time` if
         censoring is independent of event times and predictions. By default, `y_true`
         contains labels.
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
+        Defaults to the method of the report, or to "auto", which is "hall".
     """
 
     time: float | None = option(default=None, check=check_time)
 
+    _several = False
+    _score_methods = ("predict_proba",)
+
+    # Return the metric as a functional of rows with known labels, or as numbers to be
+    # averaged. The arguments are the mask of positive rows and the predicted
+    # probabilities.
     _of_rows: ClassVar[Callable[..., Functional | Array]]
-    """Return the functional of rows with known labels, or numbers with that mean."""
 
     _reach: ClassVar[tuple[float, float] | None] = None
     """Range of the estimator under censoring, if wider than the range of the measure.
@@ -221,27 +229,25 @@ class EventMetricCI(ScoreMetricCI):
     def _trait(self) -> MeasureProperties:
         if self.time is None:
             return super()._trait
-        trait = self._measure
-        cause = f"{trait.undefined_by}, or rows are not followed up to the time"
+        cause = f"{self._measure.undefined_by}, or rows are not followed up to the time"
         return replace(
-            trait,
+            self._measure,
             name=self._name,
             smooth=False,
             reach=self._reach,
             undefined_by=cause,
         )
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         if self.time is None:
-            return super()._bind_one(binding, scores, code)
-        events = Events(binding.sample.truth[binding.within], float(self.time))
-        rows = events.by_now == code, scores.values, binding.frequencies
-        return binding.of_units(self._trait, self._of_events(events, *rows))
+            found = self._of_rows(binding.truth == code, scores.values)
+            if isinstance(found, Functional):
+                return binding.of_units(self._measure, found)
+            return binding.of_mean(self._measure, found)
+        events = Events(binding.sample.truth[binding.within], float(self.time), code)
+        functional = self._of_events(events, scores.values)
+        return binding.of_units(self._trait, functional)
 
-    def _of_events(
-        self, events: Events, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional:
+    def _of_events(self, events: Events, predicted: Array) -> Functional:
         """Return the functional of the rows, corrected for censored rows."""
-        return events.known(self._of_rows(positive, predicted, repeats))
+        return events.known(self._of_rows(events.positive, predicted))

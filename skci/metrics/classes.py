@@ -267,13 +267,9 @@ class WeightedMean(Composite):
 
     def support(self, counts: Array) -> InformativeRows:
         """Return the informative rows of all components, counting each class once."""
-        classes: dict[bytes, Array] = {}
-        rarer: list[int] = []
-        for component in self.components:
-            support = component.support(counts)
-            classes.update((cells.tobytes(), cells) for cells in support.classes)
-            rarer += [support.rarer_class] if support.rarer_class else []
-        return InformativeRows(tuple(classes.values()), min(rarer, default=0))
+        support = super().support(counts)
+        classes = {cells.tobytes(): cells for cells in support.classes}
+        return replace(support, classes=tuple(classes.values()))
 
     def slopes(self, p: Array) -> Array:
         sizes = np.broadcast_to(p @ self.sizes, len(self.components))

@@ -9,10 +9,8 @@ Kumar, A., Liang, P. S. and Ma, T. (2019). Verified uncertainty calibration. Adv
 Neural Information Processing Systems 32.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from operator import truediv
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,14 +23,14 @@ from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
     Evaluation,
     Functional,
-    FunctionOfMeans,
     LinearCombination,
     Mean,
     Ratio,
+    ratio_of_means,
 )
 from skci.measures.traits import BOUNDED_MEAN, LOG
 from skci.metrics.base import MetricAtNumber, one_of, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.censored import EventMetricCI, Events
 from skci.metrics.scores import ScoreMetricCI
 
@@ -216,34 +214,6 @@ class SquaredCalibrationError(Functional):
         return value, weights, means, factors, squares
 
 
-class _ClinicalMetricCI(ScoreMetricCI):
-    """Metric of the predicted probabilities of two labels.
-
-    Parameters
-    ----------
-    method : {"auto", "hall", "delta"}, optional
-        Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
-        Defaults to the method of the report, or to "auto", which is "hall".
-    """
-
-    _several = False
-    _score_methods = ("predict_proba",)
-
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
-        rows = binding.truth == code, scores.values, binding.frequencies
-        estimand = self._of_rows(*rows)
-        if isinstance(estimand, Functional):
-            return binding.of_units(self._measure, estimand)
-        return binding.of_mean(self._measure, estimand)
-
-    # Return the metric as a functional of the rows, or as numbers to be averaged. The
-    # arguments are the mask of positive rows, the predicted probabilities, and the
-    # frequency of each row.
-    _of_rows: ClassVar[Callable[..., Functional | Array]]
-
-
 # --------------------------------------------------------------------------------------
 # Net benefit
 # --------------------------------------------------------------------------------------
@@ -268,7 +238,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
     return np.where(treated, benefit, 0.0)
 
 
-class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
+class _ThresholdMetricCI(EventMetricCI, MetricAtNumber):
     """Metric of the decision to treat rows whose probability is at least a threshold.
 
     Parameters
@@ -283,14 +253,12 @@ class _ThresholdMetricCI(EventMetricCI, _ClinicalMetricCI, MetricAtNumber):
 
     _number, _option, _digits = ("a threshold", "0.1"), "threshold", 6
 
-    def _net_benefit(
-        self, events: Events, positive: Array, treated: Array
-    ) -> Functional:
+    def _net_benefit(self, events: Events, treated: Array) -> Functional:
         """Return the net benefit of treating some rows, corrected for censored rows.
 
         `treated` is the mask of the treated rows. Only these rows need a label.
         """
-        worth = decisions_worth(positive, treated, self.threshold)
+        worth = decisions_worth(events.positive, treated, self.threshold)
         return events.known(worth, treated)
 
 
@@ -338,14 +306,12 @@ class NetBenefitCI(_ThresholdMetricCI, **BOUNDED_MEAN):
     def _properties_at(self, number: float) -> dict[str, Any]:
         return {"bounds": (-odds(number), 1.0)}
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
+    def _of_rows(self, positive: Array, predicted: Array) -> Array:
         treated = predicted >= self.threshold
         return decisions_worth(positive, treated, self.threshold)
 
-    def _of_events(
-        self, events: Events, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional:
-        return self._net_benefit(events, positive, predicted >= self.threshold)
+    def _of_events(self, events: Events, predicted: Array) -> Functional:
+        return self._net_benefit(events, predicted >= self.threshold)
 
 
 class StandardizedNetBenefitCI(_ThresholdMetricCI, bounds=(-np.inf, 1.0)):
@@ -374,16 +340,14 @@ class StandardizedNetBenefitCI(_ThresholdMetricCI, bounds=(-np.inf, 1.0)):
     _title = "standardized_net_benefit"
     _reach = (-np.inf, np.inf)
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+    def _of_rows(self, positive: Array, predicted: Array) -> Functional:
         treated = predicted >= self.threshold
         benefit = decisions_worth(positive, treated, self.threshold)
-        return _ratio(benefit, positive)
+        return ratio_of_means(benefit, positive)
 
-    def _of_events(
-        self, events: Events, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional:
-        benefit = self._net_benefit(events, positive, predicted >= self.threshold)
-        return Ratio((benefit, events.known(positive.astype(float))), (1, -1))
+    def _of_events(self, events: Events, predicted: Array) -> Functional:
+        benefit = self._net_benefit(events, predicted >= self.threshold)
+        return Ratio((benefit, events.known(events.positive.astype(float))), (1, -1))
 
 
 class InterventionsAvoidedCI(_ThresholdMetricCI, **BOUNDED_MEAN):
@@ -417,15 +381,13 @@ class InterventionsAvoidedCI(_ThresholdMetricCI, **BOUNDED_MEAN):
     def _properties_at(self, number: float) -> dict[str, Any]:
         return {"bounds": (-1 / odds(number), 1.0)}
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Array:
+    def _of_rows(self, positive: Array, predicted: Array) -> Array:
         spared = predicted < self.threshold
         return decisions_worth(~positive, spared, 1 - self.threshold)
 
-    def _of_events(
-        self, events: Events, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional:
+    def _of_events(self, events: Events, predicted: Array) -> Functional:
         treated, everyone = predicted >= self.threshold, np.ones(len(predicted), bool)
-        benefits = [self._net_benefit(events, positive, t) for t in (treated, everyone)]
+        benefits = [self._net_benefit(events, t) for t in (treated, everyone)]
         rate = 1 / odds(self.threshold)
         return LinearCombination(benefits, (rate, -rate))
 
@@ -441,16 +403,15 @@ AT_THRESHOLDS: dict[str, type[_ThresholdMetricCI]] = {
 # Calibration
 # --------------------------------------------------------------------------------------
 
-_OF_COEFFICIENTS: dict[str, Any] = {"bounds": (-np.inf, np.inf), "has_better": False}
 _NO_LOGIT = "as probabilities are 0 or 1"
 
 
-class _CoefficientCI(EventMetricCI, _ClinicalMetricCI, **_OF_COEFFICIENTS):
+class _CoefficientCI(EventMetricCI, bounds=(-np.inf, np.inf), has_better=False):
     """Coefficient of the logistic regression of the label on the predicted logit."""
 
     _fits_slope: ClassVar[bool]
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+    def _of_rows(self, positive: Array, predicted: Array) -> Functional:
         with np.errstate(divide="ignore"):
             logits = logit(predicted)
         return CalibrationCoefficient(logits, positive, self._fits_slope)
@@ -523,7 +484,6 @@ class CalibrationSlopeCI(
 
 class ObservedToExpectedCI(
     EventMetricCI,
-    _ClinicalMetricCI,
     measure="observed_to_expected",
     bounds=(0.0, np.inf),
     has_better=False,
@@ -545,17 +505,17 @@ class ObservedToExpectedCI(
     observed_to_expected = 1.00 [0.84, 1.17], 95% interval (hall, n = 100)
     """
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
-        return _ratio(positive, predicted)
+    def _of_rows(self, positive: Array, predicted: Array) -> Functional:
+        return ratio_of_means(positive, predicted)
 
-    def _of_events(
-        self, events: Events, positive: Array, predicted: Array, repeats: Array
-    ) -> Functional:
-        return Ratio((events.known(positive.astype(float)), Mean(predicted)), (1, -1))
+    def _of_events(self, events: Events, predicted: Array) -> Functional:
+        return Ratio(
+            (events.known(events.positive.astype(float)), Mean(predicted)), (1, -1)
+        )
 
 
 class SquaredCalibrationErrorCI(
-    _ClinicalMetricCI,
+    ScoreMetricCI,
     measure="squared_calibration_error",
     bounds=(-1.0, 1.0),
     greater_is_better=False,
@@ -602,12 +562,12 @@ class SquaredCalibrationErrorCI(
     n_bins: int = option(default=10, check=partial(check_integer, maximum=MOST_BINS))
     strategy: str = option(default="quantile", check=one_of(*STRATEGIES))
 
-    def _of_rows(self, positive: Array, predicted: Array, repeats: Array) -> Functional:
+    _several = False
+    _score_methods = ("predict_proba",)
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        predicted, repeats = scores.values, binding.frequencies
+        residuals = (binding.truth == code) - predicted
         bins = bin_numbers(predicted, int(self.n_bins), self.strategy, repeats)
-        return SquaredCalibrationError(positive - predicted, bins, repeats)
-
-
-def _ratio(above: Array, below: Array) -> Functional:
-    """Return the ratio of the means of two columns; 0 / 0 is undefined."""
-    features = np.stack([above, below], axis=1).astype(float)
-    return FunctionOfMeans(truediv, features)
+        functional = SquaredCalibrationError(residuals, bins, repeats)
+        return binding.of_units(self._measure, functional)

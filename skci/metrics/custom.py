@@ -6,27 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skci import _validation
 from skci._arrays import Array
-from skci._validation import (
-    Assumed,
-    check_choice,
-    check_mutually_exclusive,
-    check_range,
-    errors_of_function,
-)
+from skci._validation import check_choice, check_mutually_exclusive, errors_of_function
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.traits import CELLS, MeasureProperties
+from skci.metrics import functions_of_rows as of_rows
 from skci.metrics.base import LabelMetricCI, MetricCI
-from skci.metrics.binding import ParameterBuilder
-from skci.metrics.functions_of_rows import (
-    FunctionalOfRows,
-    FunctionOfRows,
-    GivenInfluence,
-    takes_weights,
-)
+from skci.metrics.binding import Binding
 from skci.metrics.regression import RegressionMetricCI
 
 _QUERY_HINT = (
@@ -192,10 +182,9 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
     _serves_moments = False
 
-    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
-        weights = binding.sample.rows.counts[binding.within]
+    def _functionals(self, binding: Binding) -> list[Functional]:
         return [
-            FunctionOfMeans(self.g, self._checked_features(*target, weights))
+            FunctionOfMeans(self.g, self._checked_features(*target, binding.weights))
             for target in self._targets(binding)
         ]
 
@@ -206,7 +195,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
     reads = "items"
     _serves_moments = True
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         sample = binding.sample
         if isinstance(sample, MomentSample):
             monomials = self.monomials(binding)
@@ -216,7 +205,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
             functional = FunctionOfMeans(self._function, features)
         return [binding.of_units(self._measure, functional)]
 
-    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
         name = binding.metric, binding.model
         if isinstance(binding.sample, MomentSample):
             variables = binding.sample.means.origins
@@ -224,11 +213,11 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
             return [(variable,) for variable in own_variables or [Variable(*name)]]
         return [(variable,) for variable in self.variables(binding)]
 
-    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
         columns = enumerate(self._features_of(binding).T)
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
-    def _features_of(self, binding: ParameterBuilder) -> Array:
+    def _features_of(self, binding: Binding) -> Array:
         """Return the features of all rows, computed once for each sample."""
         sample = binding.sample
 
@@ -287,7 +276,7 @@ class CustomItemCI(FunctionOfItemsCI, _FeatureMetric):
             truth, answer = truth.astype(object), answer.astype(object)
         return self._checked_features(truth, answer, weights)
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         if self.reads == "labels" and binding.sample.vocabulary.multilabel:
             raise ValueError(
                 f"{self.name!r} needs one label in each row, got several targets; "
@@ -323,16 +312,16 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
     macro F3 (labels) = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
     """
 
-    reads: str = Assumed("labels")  # type: ignore[misc]
+    reads: str = _validation.Assumed("labels")  # type: ignore[misc]
 
-    _functional: ClassVar[type[FunctionalOfRows]] = FunctionOfRows
+    _functional: ClassVar[type[of_rows.FunctionalOfRows]] = of_rows.FunctionOfRows
 
     @property
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
-        curved = self._functional.has_curvature and takes_weights(self.g)
+        curved = self._functional.has_curvature and of_rows.takes_weights(self.g)
         return replace(super()._measure, has_curvature=curved, reads=self.reads)
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         truth, answer, kinds, keys = binding.columns(self.reads)
         within = binding.within
         functional = self._functional(
@@ -340,7 +329,7 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
             name=self.name,
             truth=truth[within],
             answer=answer[within],
-            weights=binding.sample.rows.counts[within],
+            weights=binding.weights,
             frequencies=binding.frequencies.astype(int),
             kinds=None if kinds is None else kinds[within],
             keys=None if keys is None else keys[within],
@@ -375,7 +364,7 @@ class CustomInfluenceCI(CustomFunctionCI):
     ratio (numbers) = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
     """
 
-    _functional = GivenInfluence
+    _functional = of_rows.GivenInfluence
 
 
 def make_metric_ci(
@@ -501,7 +490,9 @@ def make_metric_ci(
     """
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
-    bounds = check_range(bounds, "two increasing numbers, (minimum, maximum)")
+    bounds = _validation.check_range(
+        bounds, "two increasing numbers, (minimum, maximum)"
+    )
     options: dict[str, Any] = {"name": name, "bounds": bounds}
     options["greater_is_better"] = greater_is_better
     if influence is not None:
@@ -512,7 +503,7 @@ def make_metric_ci(
         check_mutually_exclusive("of='rows'", {"features": features})
         _check_callable(g, "g", "y_true, y_pred")
     if of is not None or influence is not None:
-        reads = Assumed("labels") if reads is None else reads
+        reads = _validation.Assumed("labels") if reads is None else reads
         check_choice(reads, KINDS, "reads")
         metric_class = CustomFunctionCI if influence is None else CustomInfluenceCI
         return metric_class(influence or g, reads=reads, **options)

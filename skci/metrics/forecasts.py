@@ -14,24 +14,21 @@ estimation. Journal of the American Statistical Association 102, 359-378.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.recfunctions import structured_to_unstructured
 from scipy import stats
 
+from skci import _validation
 from skci._arrays import Array
-from skci._validation import (
-    as_numbers,
-    check_bool,
-    check_probability,
-    errors_of_function,
-)
+from skci._validation import as_numbers, check_bool, check_probability
 from skci.data.rows import check_numbers, parameter_name
 from skci.inference.parameter import TableParameter
-from skci.measures.traits import LOSS
+from skci.measures.traits import BOUNDED_MEAN, LOSS
 from skci.metrics.base import MetricAtNumber, MetricCI, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 
 _QUANTILES = "{'model': {0.1: low, 0.9: high}}"
 _ROUNDING = 1e-9  # largest difference of levels that are treated as equal
@@ -51,7 +48,7 @@ class Forecasts(NamedTuple):
     levels: Array
 
     @classmethod
-    def read(cls, binding: ParameterBuilder) -> Forecasts:
+    def read(cls, binding: Binding) -> Forecasts:
         """Read and check the forecasts of a model."""
         name = parameter_name(binding.model)
         truth = check_numbers(binding.sample.true_items[binding.within], "y_true")
@@ -68,12 +65,11 @@ class Forecasts(NamedTuple):
             )
         return cls(name, truth, values, levels)
 
-    def interval(self, level: float) -> tuple[Array, Array]:
+    def interval(self, level: float) -> Array:
         """Return the limits of the central prediction interval with the given level."""
         ends, members = np.array([1 - level, 1 + level]) / 2, self.values.shape[1]
         if not len(self.levels) and ends[0] * (members + 1) > 1 - _ROUNDING:
-            low, high = np.quantile(self.values, ends, axis=1, method="weibull")
-            return low, high
+            return np.quantile(self.values, ends, axis=1, method="weibull")
         distances = np.abs(np.subtract.outer(ends, self.levels))
         is_limit = (distances < _ROUNDING).any(axis=0)
         if is_limit.sum() != 2:
@@ -83,8 +79,7 @@ class Forecasts(NamedTuple):
                 f"at least {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} ensemble members "
                 f"for the interval of level {level:g}, got {got}"
             )
-        low, high = self.values[:, is_limit].T
-        return low, high
+        return self.values[:, is_limit].T
 
 
 class _ForecastMetricCI(MetricCI, **LOSS):
@@ -99,13 +94,12 @@ class _ForecastMetricCI(MetricCI, **LOSS):
 
     reads = "items"
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         scores = self._scores(Forecasts.read(binding))
         return [binding.of_mean(self._measure, scores)]
 
-    def _scores(self, forecasts: Forecasts) -> Array:
-        """Return the score of each row."""
-        raise NotImplementedError
+    # Return the score of each row.
+    _scores: ClassVar[Callable[[Any, Forecasts], Array]]
 
 
 class CrpsCI(_ForecastMetricCI, measure="crps"):
@@ -265,9 +259,7 @@ class IntervalCoverageCI(
     bounds=(0.0, 1.0),
     greater_is_better=True,
     has_better=False,
-    smooth=True,
-    automatic=("score", "hall"),
-    automatic_of_contrasts=("hall",),
+    **BOUNDED_MEAN,
 ):
     r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
 
@@ -380,7 +372,7 @@ class LogScoreCI(
         name, y, parameters, _ = forecasts
         requirement = f"{name} must have columns of parameters of {self.distribution!r}"
         hint = f"{requirement}, got {parameters.shape[1]} columns"
-        with errors_of_function(hint), np.errstate(all="ignore"):
+        with _validation.errors_of_function(hint), np.errstate(all="ignore"):
             scores = -np.asarray(log_density(self.distribution)(y, *parameters.T))
         is_infinite = ~np.isfinite(scores)
         if is_infinite.any():

@@ -22,7 +22,7 @@ from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.traits import DICE, EDGE, LOG, MeasureProperties
 from skci.metrics.base import LabelMetricCI, one_of, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Correlation, Hits, Kappa, disagreement
 
 ALL = "tp fp fn tn"
@@ -533,7 +533,7 @@ class _AgreementCI(LabelMetricCI):
         """Properties of the metric for more than two labels."""
         return self._measure.of_classes(self._name)
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         return binding.of_correctness(self._measure)
 
 
@@ -586,7 +586,7 @@ class HammingLossCI(ErrorRateCI, measure="hamming_loss"):
     hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         if binding.sample.vocabulary.multilabel:
             return binding.of_samples(self._trait_of_classes, self._measure)
         return super()._bind_classes(binding)
@@ -613,13 +613,13 @@ class BalancedAccuracyCI(_AgreementCI, function=balanced_accuracy, symmetric=Tru
 
     labels: Any = None
 
-    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_one(self, binding: Binding) -> TableParameter:
         labels = binding.sample.vocabulary.labels  # some may not occur in the data
         if self.labels is not None or len(labels) > 2:
             return self._bind_classes(binding)
         return super()._bind_one(binding)
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         trait, recall = self._trait_of_classes, RecallCI._measure
         return binding.averaged(trait, recall, "macro", self.labels)
@@ -639,7 +639,7 @@ class MatthewsCorrCoefCI(_AgreementCI, function=matthews_corrcoef, **SIGNED):
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         n_labels = len(binding.sample.observed_codes)
         return binding.of_pairs(self._trait_of_classes, Correlation(np.eye(n_labels)))
@@ -670,20 +670,12 @@ class CohenKappaCI(_AgreementCI, function=cohen_kappa, **SIGNED):
 
     weights: str | None = option(default=None, check=one_of("linear", "quadratic"))
 
-    def _bind_classes(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         observed_codes = binding.sample.observed_codes
         present = np.searchsorted(observed_codes, binding.present).tolist()
         weights = disagreement(len(observed_codes), present, self.weights)
         return binding.of_pairs(self._trait_of_classes, Kappa(weights))
-
-
-MEASURES: dict[str, MeasureProperties] = {
-    cls._measure.name: cls._measure
-    for cls in tuple(globals().values())
-    if isinstance(getattr(cls, "_measure", None), MeasureProperties)
-} | {"tversky": TverskyCI()._measure}
-"""Measures of the confusion matrix of two labels, by name."""
 
 
 class RejectionRateCI(AccuracyCI, measure="rejection_rate", greater_is_better=False):
@@ -706,7 +698,7 @@ class RejectionRateCI(AccuracyCI, measure="rejection_rate", greater_is_better=Fa
 
     abstain: Any = None
 
-    def _bind_one(self, binding: ParameterBuilder) -> TableParameter:
+    def _bind_one(self, binding: Binding) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
                 "abstain must be the label that represents no answer, got None"

@@ -12,18 +12,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn import get_config
 
+from skci import _validation
 from skci._arrays import Array, distinct_rows
 from skci._options import data_hint
-from skci._validation import (
-    Assumed,
-    by_metric,
-    check_confidence_level,
-    fixed_seed,
-    is_iterable,
-    join_names,
-    named_columns,
-    named_values,
-)
+from skci._validation import Assumed, join_names, named_columns, named_values
 from skci.data.frames import Frame
 from skci.data.labels import check_label, is_multilabel
 from skci.data.moments import MomentSample
@@ -39,7 +31,7 @@ from skci.inference.intervals.methods import AUTO, AvailableData, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, ParameterLabels, TableParameter
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import ParameterBuilder, bind_references
+from skci.metrics.binding import Binding, bind_references
 from skci.metrics.censored import bind_share
 from skci.metrics.names import resolve_metric, resolve_metrics
 from skci.metrics.scores import ScoreMetricCI
@@ -60,12 +52,12 @@ class MetricSet:
         pos_label: Any = None,
         random_state: Any = None,
     ) -> None:
-        self.confidence_level = check_confidence_level(confidence_level)
+        self.confidence_level = _validation.check_confidence_level(confidence_level)
         self.metrics = named_metrics(metrics)
         self.methods = methods_by_metric(method, [*self.metrics])
         self.pos_label = pos_label
         # A fixed seed, so that the report does not depend on the order of computations.
-        self.seed = fixed_seed(random_state)
+        self.seed = _validation.fixed_seed(random_state)
         self.by_rows = False  # whether each row is a unit, even for metrics of labels
         for name, metric in self.metrics.items():
             metric._check(self.methods[name])
@@ -109,9 +101,8 @@ class MetricSet:
         }
         return other
 
-    @property
-    def score_methods(self) -> list[str]:
-        """Names of the estimator methods whose scores are valid for all metrics."""
+    def _score_methods(self) -> list[str]:
+        """Return the names of the methods whose scores are valid for all metrics."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         common = set(RANKING_METHODS).intersection(*needs.values())
         methods = [method for method in RANKING_METHODS if method in common]
@@ -170,7 +161,7 @@ class MetricSet:
         pairs = product(estimators, SCORE_METHODS)
         if any(hasattr(estimator, method) for (_, estimator), method in pairs):
             self._check_chosen()
-        return ResponseMethods(self.reads, scored, self.score_methods)
+        return ResponseMethods(self.reads, scored, self._score_methods())
 
     def reader(
         self,
@@ -318,23 +309,9 @@ class MetricSet:
             )
         return (next(iter(positive.values()), labels[1]),)
 
-    def estimate(
-        self,
-        sample: Sample,
-        keys: Mapping[str, Mapping[str, Any]] | None = None,
-        horizon: Horizon | None = None,
-    ) -> JointEstimate:
-        """Estimate the metrics of all models jointly.
-
-        `keys` renames parameters: for each model, it contains new values for fields of
-        the parameter names, such as the name of the model.
-        """
-        parameters = self.bind(sample)
-        if keys is not None:
-            parameters = (
-                replace(p, key=replace(p.key, **keys[p.key.model])) for p in parameters
-            )
-        return self.joint(parameters, sample, horizon)
+    def estimate(self, sample: Sample, horizon: Horizon | None = None) -> JointEstimate:
+        """Estimate the metrics of all models jointly."""
+        return self.joint(self.bind(sample), sample, horizon)
 
     def joint(
         self,
@@ -361,10 +338,9 @@ class MetricSet:
         If a horizon of planned sample sizes is passed, the intervals are simultaneously
         valid at all these sample sizes.
         """
-        references = None
-        if self._first(sample).subgroups is not None:
-            references = partial(self.references, sample)
-        return JointReport(self.estimate(sample, horizon=horizon), references)
+        has_subgroups = self._first(sample).subgroups is not None
+        references = partial(self.references, sample) if has_subgroups else None
+        return JointReport(self.estimate(sample, horizon), references)
 
     def _first(self, sample: Any) -> Sample:
         """Return the sample of the first metric."""
@@ -411,7 +387,7 @@ def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | No
     """
     if method is None:
         return dict.fromkeys(metrics)
-    methods = by_metric(method, [*metrics, _OTHERS], "method", "a name")
+    methods = _validation.by_metric(method, [*metrics, _OTHERS], "method", "a name")
     for name in methods.values():
         if name is not None:
             check_method(name)
@@ -423,7 +399,7 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     if isinstance(metrics, Mapping):
         named = named_values(metrics, "metrics")
         return {name: resolve_metric(metric) for name, metric in named.items()}
-    is_single = isinstance(metrics, str) or not is_iterable(metrics)
+    is_single = isinstance(metrics, str) or not _validation.is_iterable(metrics)
     pairs = []
     for entry in [metrics] if is_single else metrics:
         pairs += resolve_metrics(entry)
@@ -591,22 +567,6 @@ def keys_at_points(
             yield model, k, {"model": name, "factor": column} if is_single else key
 
 
-def _events_at_points(
-    metric_set: MetricSet,
-    scored: Sample,
-    column: str,
-    points: Mapping[str, Points],
-    time: float,
-) -> Iterator[TableParameter]:
-    """Yield the proportion of events by `time` among the rows above each threshold."""
-    (name, method), *_ = metric_set.methods.items()
-    for model, k, key in keys_at_points(column, points):
-        _, levels, is_positive = points[model]
-        binding = ParameterBuilder(scored, model, name, method or AUTO)
-        parameter = bind_share(binding, is_positive[levels, k], time)
-        yield replace(parameter, key=replace(parameter.key, **key))
-
-
 def estimate_at_points(
     metric_set: MetricSet,
     scored: Sample,
@@ -617,11 +577,17 @@ def estimate_at_points(
     """Estimate metrics of the classifiers at all score thresholds of all models.
 
     If a time is passed, the positive label is an event by this time, and precision is
-    the only metric.
+    the only metric: the proportion of events among the rows above a threshold.
     """
+    parameters = []
     if time is not None:
-        events = _events_at_points(metric_set, scored, column, points, time)
-        return metric_set.joint(events, scored)
+        (name, method), *_ = metric_set.methods.items()
+        for model, k, key in keys_at_points(column, points):
+            _, level_of_row, is_positive = points[model]
+            binding = Binding(scored, model, name, method or AUTO)
+            parameter = bind_share(binding, is_positive[level_of_row, k], time)
+            parameters.append(replace(parameter, key=replace(parameter.key, **key)))
+        return metric_set.joint(parameters, scored)
     scored.check_both_labels()
     rows, design = scored.rows, scored.design
     levels = [model_points.levels for model_points in points.values()]
@@ -638,4 +604,7 @@ def estimate_at_points(
     keys = {str(number): key for number, (_, _, key) in numbered}
     codes = np.concatenate(columns, axis=1)
     sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
-    return metric_set.estimate(sample, keys)
+    for parameter in metric_set.bind(sample):
+        key = keys[parameter.key.model]
+        parameters.append(replace(parameter, key=replace(parameter.key, **key)))
+    return metric_set.joint(parameters, sample)

@@ -44,10 +44,8 @@ _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
 # Names of the metrics that a single function of scikit-learn returns.
 _SEVERAL = {
-    "class_likelihood_ratios": [
-        *("positive_likelihood_ratio", "negative_likelihood_ratio")
-    ],
-    "precision_recall_fscore_support": ("precision", "recall", "f1"),
+    "class_likelihood_ratios": "positive_likelihood_ratio negative_likelihood_ratio",
+    "precision_recall_fscore_support": "precision recall f1",
 }
 
 _REASONS = {
@@ -118,7 +116,7 @@ _REASONS = {
 # Reason why a name, in lower case, has no metric.
 _REFUSED = (
     {name: reason for reason, names in _REASONS.items() for name in names.split()}
-    | {name: f"is several metrics, {[*names]}" for name, names in _SEVERAL.items()}
+    | {name: f"is several metrics, {names.split()}" for name, names in _SEVERAL.items()}
     | {
         name: f"needs {cls._number[0]}, as in '{name}{cls._sign}{cls._number[1]}'"
         for name, cls in _AT_A_NUMBER.items()
@@ -238,7 +236,7 @@ def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
     if (usual := _usual(name)) not in _SEVERAL:
         metric = resolve_metric(entry)
         return [(entry if isinstance(entry, str) else metric.name, metric)]
-    names = list(_SEVERAL[usual])
+    names = _SEVERAL[usual].split()
     if usual == "precision_recall_fscore_support":
         options = {"average": None} | options
         names[2] = f"f{options.pop('beta', 1):g}"

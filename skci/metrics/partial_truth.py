@@ -10,27 +10,17 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
+from skci import _validation
 from skci._arrays import Array, cached_property, distinct_rows
 from skci._validation import (
     NamedArray,
     as_array,
     as_numbers,
-    check_mutually_exclusive,
     column_names,
     named_columns,
 )
-from skci.data.partial_truth import (
-    PREDICTION,
-    Columns,
-    Part,
-    are_labelled,
-    check_enough,
-    describe,
-    parted,
-    parts_by_truth,
-    read_columns,
-    sizes_of,
-)
+from skci.data import partial_truth
+from skci.data.partial_truth import PREDICTION, Columns, Part, are_labelled
 from skci.data.row_options import RowOptions
 from skci.data.rows import check_length, parameter_name
 from skci.data.sample import Sample
@@ -230,10 +220,10 @@ def estimate_partly_labelled(
 
     `columns` maps y_true, y_pred, y_score, proxy and label_probability to the data.
     """
-    read, rows = read_columns(columns, rows, data)
+    read, rows = partial_truth.read_columns(columns, rows, data)
     if read.probability is None:
         return estimate(metric_set, _sample(metric_set, read, rows, abstain=abstain))
-    check_enough(*read.sizes)
+    partial_truth.check_enough(*read.sizes)
     copies, rows = _weighted(read, rows)
     sample = _sample(metric_set, copies, rows, abstain=abstain)
     if not copies.proxies:
@@ -258,7 +248,7 @@ def read_partly_labelled(
 
     Labelled rows are a random sample of the rows, or are chosen by their predictions.
     """
-    read, rows = read_columns(columns, rows, data)
+    read, rows = partial_truth.read_columns(columns, rows, data)
     return _sample(metric_set, read, rows, **labels)
 
 
@@ -274,9 +264,9 @@ def estimate(
     probability. `expected` contains the expected squares of these weights; see
     `corrected`.
     """
-    sizes = sizes_of(sample) if read is None else read.sizes
-    check_enough(*sizes)
-    parts = parts_by_truth(sample, disjoint=bool(read and read.proxies))
+    sizes = partial_truth.sizes_of(sample) if read is None else read.sizes
+    partial_truth.check_enough(*sizes)
+    parts = partial_truth.parts_by_truth(sample, disjoint=bool(read and read.proxies))
     blocks: Sequence[Block] | None = None
     if sample.by_prediction:
         parameters = bind_verified(metric_set, sample, parts)
@@ -291,7 +281,9 @@ def estimate(
         sample.design,
         confidence_level=metric_set.confidence_level,
         random_state=metric_set.seed,
-        target=IncompleteSample(describe(sample if read is None else read, sizes)),
+        target=IncompleteSample(
+            partial_truth.describe(sample if read is None else read, sizes)
+        ),
     )
     if blocks is not None:
         joint = corrected(joint, blocks, expected)
@@ -352,7 +344,9 @@ def _sample(
     if read.by_prediction:
         metric_set.must_read_labels()
     reader = metric_set.reader(read.truth, rows, **labels)
-    subgroups = parted(reader.rows.subgroups, read.labelled[reader.rows.kept])
+    subgroups = partial_truth.parted(
+        reader.rows.subgroups, read.labelled[reader.rows.kept]
+    )
     checked = replace(reader.rows, subgroups=subgroups, are_plain=False)
     models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
     reader = replace(reader, rows=checked)
@@ -406,7 +400,7 @@ def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     """
     excluded = {"design": rows.design, "counts": rows.counts}
     remedy = "; pass each row separately, and clusters as groups="
-    check_mutually_exclusive("label_probability", excluded, remedy)
+    _validation.check_mutually_exclusive("label_probability", excluded, remedy)
     assert read.probability is not None
     n_rows = len(read.labelled)
     index = labelled_index = np.flatnonzero(read.labelled)

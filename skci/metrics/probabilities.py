@@ -13,9 +13,16 @@ from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Scores, Vocabulary
 from skci.inference.parameter import Clipped, TableParameter
-from skci.measures.functional import FunctionOfMeans, Mean, identity, skill
-from skci.measures.traits import BOUNDED_MEAN, EDGE, LOSS, SKILL, MeasureProperties
-from skci.metrics.binding import ParameterBuilder
+from skci.measures.functional import FunctionOfMeans, Mean, skill
+from skci.measures.traits import (
+    BOUNDED_MEAN,
+    EDGE,
+    LOSS,
+    SKILL,
+    MeasureProperties,
+    identity,
+)
+from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI, with_binning_error
 
 _MIN_SHARE = 0.01  # share of the loss due to clipping above which a warning is raised
@@ -42,17 +49,17 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 
     _serves_moments = True
 
-    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
         return [(Variable(self._loss_name, binding.model),)]
 
-    def variables(self, binding: ParameterBuilder) -> dict[Variable, Array]:
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
         if binding.sample.vocabulary.binary:
             truth = truth[:, self._positive_code(binding)]
         losses = self._losses(truth, scores.values, scores.eps)
         return {Variable(self._loss_name, binding.model): losses}
 
-    def _positive_code(self, binding: ParameterBuilder) -> int:
+    def _positive_code(self, binding: Binding) -> int:
         """Return the code of the label to which a single column of scores refers.
 
         In data that are summarised by moments, this is always the last label.
@@ -66,58 +73,48 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
             )
         return code
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         sample = binding.sample
         if not isinstance(sample, MomentSample):
             return super()._bind(binding)
-        vocabulary, trait, positive = sample.vocabulary, self._measure, None
+        vocabulary, positive = sample.vocabulary, None
         if vocabulary.binary:
             positive = vocabulary.shown_positive(self._positive_code(binding))
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
-            trait = self._trait_of(vocabulary)
         functional = sample.means.function(identity, self.monomials(binding))
-        return [replace(binding.of_units(trait, functional), pos_label=positive)]
+        parameter = binding.of_units(self._trait_of(vocabulary), functional)
+        return [replace(parameter, pos_label=positive)]
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         truth = binding.truth == code
-        parameter = self._bind_truth(self._measure, binding, truth, scores)
+        parameter = self._bind_truth(binding, truth, scores)
         if scores.edges is None or not scores.mixed.any():
             return parameter
         # The loss is monotone in the probability of each label.
-        weights = binding.sample.rows.counts[binding.within]
         low, high = (
-            np.stack(self._features(truth, extreme, weights, scores.eps), axis=1)
+            np.stack(self._features(binding, truth, extreme, scores.eps), axis=1)
             for extreme in scores.extremes
         )
         values = [
-            float(FunctionOfMeans(self._function, features).estimate(weights))
+            float(FunctionOfMeans(self._function, features).estimate(binding.weights))
             for features in (np.minimum(low, high), np.maximum(low, high))
         ]
         return with_binning_error(parameter, (min(values), max(values)))
 
-    def _bind_classes(
-        self, binding: ParameterBuilder, scores: Scores
-    ) -> list[TableParameter]:
-        trait = self._trait_of(binding.sample.vocabulary)
-        return [self._bind_truth(trait, binding, binding.positives, scores)]
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        return [self._bind_truth(binding, binding.positives, scores)]
 
     def _bind_truth(
-        self,
-        trait: MeasureProperties,
-        binding: ParameterBuilder,
-        truth: Array,
-        scores: Scores,
+        self, binding: Binding, truth: Array, scores: Scores
     ) -> TableParameter:
         """Return the parameter to estimate for given true labels and scores.
 
         `truth` contains the indicator of the positive label, of shape (n,), or the
         indicators of all labels, of shape (n, labels).
         """
-        weights = binding.sample.rows.counts[binding.within]
-        features = self._features(truth, scores.values, weights, scores.eps)
+        trait = self._trait_of(binding.sample.vocabulary)
+        features = self._features(binding, truth, scores.values, scores.eps)
         if self._function is identity:
             if np.isfinite(trait.bounds).all():
                 return binding.of_mean(trait, features[0])
@@ -133,7 +130,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array, eps: float
+        self, binding: Binding, truth: Array, probabilities: Array, eps: float
     ) -> list[Array]:
         """Return columns, such as losses, that are averaged to compute the metric."""
         return [self._losses(truth, probabilities, eps)]
@@ -150,9 +147,9 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
     _serves_moments = False
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array, eps: float
+        self, binding: Binding, truth: Array, probabilities: Array, eps: float
     ) -> list[Array]:
-        shares = np.average(truth, axis=0, weights=weights)
+        shares = np.average(truth, axis=0, weights=binding.weights)
         constant = np.broadcast_to(shares, truth.shape)
         pairs = (probabilities, eps), (constant, EPS)
         return [self._losses(truth, *pair) for pair in pairs]
@@ -248,18 +245,14 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
         return np.bincount(rows, losses, minlength=len(truth))
 
     def _bind_truth(
-        self,
-        trait: MeasureProperties,
-        binding: ParameterBuilder,
-        truth: Array,
-        scores: Scores,
+        self, binding: Binding, truth: Array, scores: Scores
     ) -> TableParameter:
-        parameter = super()._bind_truth(trait, binding, truth, scores)
+        parameter = super()._bind_truth(binding, truth, scores)
         excluded = _excluded(truth, scores)
         if not excluded.any():
             return parameter
         losses = self._losses(truth, scores.values, scores.eps)
-        losses = losses * binding.sample.rows.counts[binding.within]
+        losses = losses * binding.weights
         share = losses[excluded].sum() / losses.sum()
         if share < _MIN_SHARE:
             return parameter
@@ -311,9 +304,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     _score_methods = ("decision_function",)
     _loss_name = "hinge_loss"
 
-    def _bind_classes(
-        self, binding: ParameterBuilder, scores: Scores
-    ) -> list[TableParameter]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         return super()._bind_classes(binding, scores)
 
@@ -362,11 +353,11 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     """
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array, eps: float
+        self, binding: Binding, truth: Array, probabilities: Array, eps: float
     ) -> list[Array]:
-        loss, constant_loss = super()._features(truth, probabilities, weights, eps)
+        loss, constant_loss = super()._features(binding, truth, probabilities, eps)
         if truth.ndim == 2:
             present = truth.sum(axis=1)
-            excess = np.average(present, weights=weights) - present
+            excess = np.average(present, weights=binding.weights) - present
             constant_loss = constant_loss + excess
         return [loss, constant_loss]

@@ -60,7 +60,7 @@ from skci.inference.parameter import (
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
 from skci.measures.traits import MeasureProperties
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 
 _MIN_WEIGHT = 1e-9
 _Z_SQUARED = 4  # about 1.96 squared, at all confidence levels
@@ -303,7 +303,7 @@ def estimate_judged_grades(
         trait = replace(trait, automatic_of_contrasts=("hall",))
         for part in parts_of(subgroups):
             some, every = (
-                ParameterBuilder(judged, model, scorer, method, subgroups=codes)
+                Binding(judged, model, scorer, method, subgroups=codes)
                 for codes in (part.labelled, part.every)
             )
             n_graded = graded[some.within].sum()
@@ -363,8 +363,8 @@ def _check_strata(strata: Array, is_graded: Array) -> None:
 
 
 def _of_graded(
-    some: ParameterBuilder,
-    every: ParameterBuilder,
+    some: Binding,
+    every: Binding,
     strata: Array | None,
     trait: MeasureProperties,
     grades: Array,

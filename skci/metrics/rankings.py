@@ -26,7 +26,7 @@ from skci.data.responses import RANKING_METHODS, scores_of
 from skci.data.row_options import RowOptions
 from skci.inference.parameter import TableParameter
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 
 NOT_JUDGED = -1
 """Relevance of a document that was not judged, as in trec_eval."""
@@ -243,7 +243,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         base = self._measure.name.removesuffix("@k")
         return base if k is None else f"{base}@{k}"
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         within, sample = binding.within, binding.sample
         relevance = sample.truth[within]
         scores = sample.scores[binding.model].values[within]

@@ -18,22 +18,15 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.special import xlogy
 
+from skci import _validation
 from skci._arrays import EPS, ROUNDING, Array, binade, cached_property
-from skci._validation import (
-    LARGEST,
-    as_numbers,
-    check_choice,
-    check_integer,
-    check_nonnegative,
-    check_number,
-    check_share,
-)
+from skci._validation import LARGEST, as_numbers, check_choice, check_number
 from skci.data.moments import Means, MomentSample, Monomial, Variable
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import Evaluation, Functional, divisor, identity, skill
-from skci.measures.traits import LOSS, SKILL, SQUARE, Link, MeasureProperties
+from skci.measures.functional import Evaluation, Functional, divisor, skill
+from skci.measures.traits import LOSS, SKILL, SQUARE, Link, MeasureProperties, identity
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.classes import WeightedMean
 
 _ROUNDING = 1e-12  # rounding error of a cumulative share
@@ -253,9 +246,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             check_choice(self.multioutput, self._multioutputs, "multioutput")
         else:
             weights = as_numbers(self.multioutput, "multioutput")
-            check_nonnegative(weights, "multioutput")
+            _validation.check_nonnegative(weights, "multioutput")
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         functionals = self._functionals(binding)
         traits = list(map(self._trait_of, functionals))
         if self._each:
@@ -283,15 +276,15 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _trait_of(self, functional: Functional) -> MeasureProperties:
         return self._measure
 
-    def _functionals(self, binding: ParameterBuilder) -> list[Functional]:
+    def _functionals(self, binding: Binding) -> list[Functional]:
         """Return the functional of each target, after a check for numbers too large."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
-        weights = sample.rows.counts[binding.within]
+        weights = binding.weights
         with np.errstate(all="ignore"):
             variables = self.variables(binding, scaled=len(self._terms) > 1)
-            functionals = self._of_variables(variables, binding, weights)
+            functionals = self._of_variables(variables, binding)
             estimates = [g.estimate(weights / weights.sum()) for g in functionals]
         sizes = [*variables.values(), *(x for x in estimates if not np.isinf(x))]
         if any((np.abs(x) >= LARGEST).any() for x in sizes):  # NaN is undefined
@@ -304,10 +297,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return functionals
 
     def _of_variables(
-        self,
-        variables: dict[Variable, Array],
-        binding: ParameterBuilder,
-        weights: Array,
+        self, variables: dict[Variable, Array], binding: Binding
     ) -> list[Functional]:
         """Return the functional of each target, computed from values in each row."""
         monomials = self.monomials(binding)
@@ -317,10 +307,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         for v in variables:
             if v.name == "error":  # the truth adds to the rounding error
                 sizes[v] += sizes[Variable("truth", target=v.target)]
-        means = Means.of_rows(monomials, variables, weights, sizes)
+        means = Means.of_rows(monomials, variables, binding.weights, sizes)
         return self._of_means(means, binding)
 
-    def _of_means(self, means: Means, binding: ParameterBuilder) -> list[Functional]:
+    def _of_means(self, means: Means, binding: Binding) -> list[Functional]:
         """Return the functional of each target, computed from column means."""
         return [
             means.function(self._function_at(means, k), monomials, _CENTRED)
@@ -331,17 +321,17 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         """Return the function that computes the metric of a target from means."""
         return self._function
 
-    def monomials(self, binding: ParameterBuilder) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
         return [*chain(*self._monomials(binding))]
 
-    def _monomials(self, binding: ParameterBuilder) -> list[list[Monomial]]:
+    def _monomials(self, binding: Binding) -> list[list[Monomial]]:
         """Return, for each target, the products of variables to be averaged."""
         return [
             [tuple(self._variable(x, binding, k) for x in term) for term in self._terms]
             for k in range(len(binding.sample.vocabulary.targets))
         ]
 
-    def _variable(self, name: str, binding: ParameterBuilder, target: int) -> Variable:
+    def _variable(self, name: str, binding: Binding, target: int) -> Variable:
         """Return the identifier of a variable, such as the error, of a target.
 
         Metrics that use the same variable share its identifier and its means.
@@ -353,10 +343,10 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return Variable(name, model, target)
 
     def variables(
-        self, binding: ParameterBuilder, scaled: bool = False
+        self, binding: Binding, scaled: bool = False
     ) -> dict[Variable, Array]:
         names = dict.fromkeys(name for term in self._terms for name in term)
-        weights, variables = binding.sample.rows.counts[binding.within], {}
+        weights, variables = binding.weights, {}
         for target, (y, values) in enumerate(self._targets(binding)):
             self._check_range(y, values)
             y, values = self._scaled(y, values) if scaled else (y, values)
@@ -366,7 +356,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
                 variables[self._variable(name, binding, target)] = column
         return variables
 
-    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
+    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
         """Yield the true and the predicted values of each target."""
         columns = binding.sample.truth, binding.sample.numbers[binding.model]
         y, values = (column[binding.within].T for column in columns)
@@ -396,7 +386,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined for all true and predicted values."""
 
-    def _squares(self, binding: ParameterBuilder) -> Array:
+    def _squares(self, binding: Binding) -> Array:
         """Return squared deviations of the true values, of shape (m, targets).
 
         The mean of each column is the variance of a target.
@@ -410,8 +400,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             variables = {
                 v: x / binade(y) for (v, _), x in zip(squares, y.T, strict=True)
             }
-            weights = sample.rows.counts[binding.within]
-            means = Means.of_rows(squares, variables, weights)
+            means = Means.of_rows(squares, variables, binding.weights)
         columns = np.stack([means.column(square) for square in squares], axis=1)
         return columns / (binade(columns) if columns.any() else 1.0)
 
@@ -496,11 +485,11 @@ class MeanAbsoluteScaledErrorCI(
     """
 
     y_train: Any = option(kw_only=False, check=as_numbers)
-    seasonality: int = option(default=1, check=check_integer)
+    seasonality: int = option(default=1, check=_validation.check_integer)
 
     _serves_moments = False
 
-    def _targets(self, binding: ParameterBuilder) -> Iterator[tuple[Array, Array]]:
+    def _targets(self, binding: Binding) -> Iterator[tuple[Array, Array]]:
         columns, scale = [*super()._targets(binding)], self._scale
         if len(scale) not in (1, len(columns)):
             raise ValueError(
@@ -553,13 +542,11 @@ class MedianAbsoluteErrorCI(
         return replace(self._measure, scale=cast(Median, functional).link)
 
     def _of_variables(
-        self,
-        variables: dict[Variable, Array],
-        binding: ParameterBuilder,
-        weights: Array,
+        self, variables: dict[Variable, Array], binding: Binding
     ) -> list[Functional]:
-        errors = variables.values()
-        return [Median(values, weights, binding.frequencies) for values in errors]
+        return [
+            Median(x, binding.weights, binding.frequencies) for x in variables.values()
+        ]
 
 
 class MeanAbsolutePercentageErrorCI(
@@ -630,7 +617,7 @@ class _PinballCI(RegressionMetricCI, heavy_tails=False):
         Level of the quantile, between 0 and 1.
     """
 
-    alpha: float = option(default=0.5, kw_only=False, check=check_share)
+    alpha: float = option(default=0.5, kw_only=False, check=_validation.check_share)
 
     _loss = staticmethod(pinball_loss)
     _loss_options = ("alpha",)

@@ -27,7 +27,7 @@ from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation
 from skci.metrics.base import MetricAtNumber, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.scores import (
     OrderMetricCI,
     OrderOfScores,
@@ -209,12 +209,10 @@ class KolmogorovSmirnovCI(
 
     _area = KolmogorovSmirnov
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         parameter = super()._bind_one(binding, scores, code)
         cells, repeats = parameter.index[binding.within], binding.frequencies
-        weights = binding.sample.rows.counts[binding.within] / repeats
+        weights = binding.weights / repeats
         # Rows with equal cell and weight are drawn together, regardless of their order.
         levels, level = np.unique(weights, return_inverse=True)
         kinds, index = np.unique(cells * len(levels) + level, return_inverse=True)
@@ -342,9 +340,7 @@ class _OperatingPointCI(
     def _area(self) -> Any:
         return partial(ShareAboveQuantile, share=1 - getattr(self, self._option))
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         parameter = super()._bind_one(binding, scores, code)
         if not parameter.is_on_boundary:
             return parameter

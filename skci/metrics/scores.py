@@ -44,7 +44,7 @@ from skci.measures.functional import (
 )
 from skci.measures.traits import MeasureProperties
 from skci.metrics.base import MetricCI, one_of, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.classes import AVERAGES, Hits, MicroAverage, WeightedMean
 from skci.metrics.labels import AccuracyCI
 
@@ -392,7 +392,7 @@ class ScoreMetricCI(MetricCI):
             labels, options = (positive,), {"pos_label": positive}
         return scores_of(estimator, X, labels, self._score_methods), options
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
         scores = self._scores_of(binding).among(binding.within)
         if not vocabulary.binary:
@@ -402,7 +402,7 @@ class ScoreMetricCI(MetricCI):
         parameter = self._bind_one(binding, scores, code)
         return [replace(parameter, pos_label=vocabulary.shown_positive(code))]
 
-    def _scores_of(self, binding: ParameterBuilder) -> Scores:
+    def _scores_of(self, binding: Binding) -> Scores:
         """Return the scores of a model, and check them."""
         scores = binding.sample.scores[binding.model]
         if self._score_methods == ("predict_proba",):
@@ -463,9 +463,7 @@ class OrderMetricCI(
     _area: ClassVar[Any]
     _shows_skewness = False
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         area = self._area_of(binding.truth == code, scores, binding.frequencies)
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, smooth=False)
@@ -527,9 +525,7 @@ class _AreaCI(OrderMetricCI):
     _plain_averages = ("macro", None)
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         parameter = super()._bind_one(binding, scores, code)
         if scores.edges is None or not scores.mixed.any():
             return parameter
@@ -537,9 +533,7 @@ class _AreaCI(OrderMetricCI):
         bounds = functional.range_of_orders(parameter.counts, scores.mixed)
         return with_binning_error(parameter, bounds)
 
-    def _bind_classes(
-        self, binding: ParameterBuilder, scores: Scores
-    ) -> list[TableParameter]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._trait_at(binding)
         if self.average == "micro":
             area = self._area_of(truth, scores.pooled, binding.frequencies)
@@ -551,7 +545,8 @@ class _AreaCI(OrderMetricCI):
                 for row, column in zip(truth, scores.values, strict=True)
             ]
             return [binding.of_unit_values(measure, np.array(values))]
-        areas = self._areas(binding, scores.columns)
+        columns = zip(truth.T, scores.columns, strict=True)
+        areas = [self._area_of(*column, binding.frequencies) for column in columns]
         if self.average is None:
             names = map(binding.name_of, binding.sample.vocabulary.classes)
             of_cells = partial(binding.of_cells, self._measure, smooth=False)
@@ -560,10 +555,10 @@ class _AreaCI(OrderMetricCI):
                 for area, name in zip(areas, names, strict=True)
             ]
         weighted = self.average == "weighted"
-        sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
+        sizes = truth.astype(float) if weighted else np.ones((len(truth), 1))
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
-    def _trait_at(self, binding: ParameterBuilder) -> MeasureProperties:
+    def _trait_at(self, binding: Binding) -> MeasureProperties:
         """Return the properties of the metric, which name the classes without data."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
@@ -580,19 +575,6 @@ class _AreaCI(OrderMetricCI):
             causes["weighted"] = "which average='weighted' leaves out"
         undefined_by = ", ".join(causes.values()) or self._measure.undefined_by
         return replace(self._measure, undefined_by=undefined_by)
-
-    def _areas(
-        self, binding: ParameterBuilder, columns: Sequence[Scores]
-    ) -> Sequence[Any]:
-        """Return the area under the curve of each label or target."""
-        return [
-            self._area_of(positive, column, binding.frequencies)
-            for positive, column in zip(binding.positives.T, columns, strict=True)
-        ]
-
-    def _sizes(self, binding: ParameterBuilder) -> Any:
-        """Return indicators of the true labels, to weight the areas of the labels."""
-        return binding.positives.astype(float)
 
 
 class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
@@ -642,29 +624,24 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
                 f"got {self.average!r}"
             )
 
-    def _areas(
-        self, binding: ParameterBuilder, columns: Sequence[Scores]
-    ) -> Sequence[Any]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        truth, frequencies = binding.positives, binding.frequencies
         if not self._pairs or binding.sample.vocabulary.multilabel:
-            return super()._areas(binding, columns)
-        rows = [np.flatnonzero(positive) for positive in binding.positives.T]
-        frequencies = binding.frequencies
-        areas = []
-        for k, rest in permutations(range(len(rows)), 2):
-            units = np.concatenate([rows[rest], rows[k]])
+            return super()._bind_classes(binding, scores)
+        rows, columns = [*map(np.flatnonzero, truth.T)], scores.columns
+        areas, pairs = [], [*permutations(range(len(rows)), 2)]
+        for first, rest in pairs:
+            units = np.concatenate([rows[rest], rows[first]])
             positive = np.arange(len(units)) >= len(rows[rest])
-            between = columns[k].among(units), frequencies[units], frequencies.sum()
+            between = columns[first].among(units), frequencies[units], frequencies.sum()
             area = self._area_of(positive, *between)
             table = area.functional, area.cells, area.size
             areas.append(SubsetFunctional(*table, units, len(frequencies)))
-        return areas
-
-    def _sizes(self, binding: ParameterBuilder) -> Any:
-        if not self._pairs or binding.sample.vocabulary.multilabel:
-            return super()._sizes(binding)
-        positives = sparse.csr_array(super()._sizes(binding))
-        pairs = np.array([*permutations(range(positives.shape[1]), 2)])
-        return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
+        sizes: Any = np.ones((len(truth), 1))
+        if self.average == "weighted":
+            labels, (first, rest) = sparse.csr_array(truth * 1.0), np.transpose(pairs)
+            sizes = labels[:, first] + labels[:, rest]
+        return [binding.of_units(self._trait_at(binding), WeightedMean(areas, sizes))]
 
 
 class AveragePrecisionCI(_AreaCI):
@@ -746,25 +723,21 @@ class TopKAccuracyCI(ScoreMetricCI):
     _symmetric = True
     _measure = replace(AccuracyCI._measure, name="top_k_accuracy")
 
-    def _bind_one(
-        self, binding: ParameterBuilder, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         # The threshold is the same in all subgroups.
         all_scores = binding.sample.scores[binding.model].values
         are_shares = all_scores.min() >= 0 and all_scores.max() <= 1
         predicted = scores.values > (0.5 if are_shares else 0)
         return self._of_hits(binding, predicted == (binding.truth == code))
 
-    def _bind_classes(
-        self, binding: ParameterBuilder, scores: Scores
-    ) -> list[TableParameter]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         check_one_target(binding.sample.vocabulary, binding.metric)
         order = np.argsort(scores.values, axis=1, kind="stable")
         top = order[:, : -1 - int(self.k) : -1]
         hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
         return [self._of_hits(binding, hits)]
 
-    def _of_hits(self, binding: ParameterBuilder, hits: Array) -> TableParameter:
+    def _of_hits(self, binding: Binding, hits: Array) -> TableParameter:
         labels = binding.sample.vocabulary.labels
         if self.k >= len(labels):
             raise ValueError(

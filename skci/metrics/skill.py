@@ -13,7 +13,7 @@ from skci.inference.parameter import TableParameter
 from skci.measures.functional import FunctionOfMeans, skill
 from skci.measures.traits import SKILL, MeasureProperties
 from skci.metrics.base import MetricCI, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 
 
 def check_score(score: Any, name: str = "score") -> Any:
@@ -81,7 +81,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
             f"{check_score(self.score).name}_skill", **self._properties
         )
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         models = binding.sample.kinds[self.reads]
         if self.reference not in models:
             raise ValueError(
@@ -94,7 +94,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         functional = FunctionOfMeans(skill, np.stack(losses, axis=1))
         return [binding.of_units(self._measure, functional)]
 
-    def _losses(self, binding: ParameterBuilder, model: str) -> Array:
+    def _losses(self, binding: Binding, model: str) -> Array:
         """Return losses of the rows, whose mean is the score of the model.
 
         If a score is not a mean over rows, its losses are a first-order approximation.

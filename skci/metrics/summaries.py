@@ -11,7 +11,7 @@ from skci._validation import check_bool, check_mutually_exclusive, join_names
 from skci.data.moments import MomentSample, Variable
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.metric_set import MetricSet
 
 _MAX_BINS = 10_000_000
@@ -65,7 +65,7 @@ class Summary:
         bindings, monomials = [], []
         for model, (name, metric) in product(sample.models, metrics):
             positive = metric._positive(metric_set.pos_label)
-            binding = ParameterBuilder(sample, model, name, AUTO, positive)
+            binding = Binding(sample, model, name, AUTO, positive)
             bindings.append((metric, binding))
             monomials += metric.monomials(binding)
         if isinstance(sample, MomentSample):

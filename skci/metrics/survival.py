@@ -39,7 +39,7 @@ from skci.inference.parameter import TableParameter
 from skci.measures.functional import Evaluation, Functional, InformativeRows
 from skci.measures.traits import LOSS
 from skci.metrics.base import MetricAtNumber, MetricCI, one_of, option
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 
@@ -327,8 +327,7 @@ class SurvivalBrier(Functional):
             by_now = follow_up.event & ~alive
             event_scores += factor * by_now * survival**2
             if not p[alive].any():
-                value = np.nan
-                return value, np.full(len(p), value), slopes
+                return np.nan, np.full(len(p), np.nan), slopes
             left = factor * alive * (1 - survival) ** 2 / censoring.survival[number]
             slopes[number] -= dot(p, left)
             beyond += left
@@ -352,7 +351,7 @@ class _SurvivalMetricCI(MetricCI):
 
     _truth = "survival"
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
         event, time = sample.truth[within].T
         if self.reads == "scores":

@@ -21,7 +21,7 @@ from skci.inference.parameter import TableParameter
 from skci.measures.functional import FixedValueFunctional
 from skci.measures.traits import MeasureProperties
 from skci.metrics.base import MetricCI
-from skci.metrics.binding import ParameterBuilder
+from skci.metrics.binding import Binding
 from skci.metrics.custom import CustomInfluenceCI
 from skci.readers.files import by_model, opened
 
@@ -326,10 +326,10 @@ class _MeanOfCurvesCI(CustomInfluenceCI):
     def _measure(self) -> MeasureProperties:  # type: ignore[override]
         return replace(super()._measure, reads="", automatic=("logit",))
 
-    def _bind(self, binding: ParameterBuilder) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         # The scale of the influence values is not checked: the check leaves out images,
         # and rare classes could lose all objects.
-        weights = binding.sample.rows.counts[binding.within]
+        weights = binding.weights
         images = binding.columns(self.reads)[1][binding.within]
         value, influence = self.g(images, weights)
         functional = FixedValueFunctional(value, influence, weights)
