@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from skci._arrays import allow_underflow
 from skci._options import entry_point
@@ -22,6 +22,17 @@ from skci.metrics.metric_set import MetricSet, named_metrics
 from skci.metrics.partial_truth import estimate, read_partly_labelled
 from skci.metrics.summaries import Summary
 from skci.reports.joint import JointReport
+
+
+class AccumulatedRows(TypedDict, total=False):
+    """Options of rows in batches."""
+
+    sample_weight: Any
+    counts: Any
+    groups: Any
+    query: Any
+    by: Any
+    missing: str
 
 
 @entry_point(joint_report)
@@ -141,7 +152,7 @@ class JointAccumulator:
         """Names of the models; an empty list before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []
 
-    @entry_point(joint_report)
+    @entry_point(joint_report, AccumulatedRows)
     def update(
         self,
         y_true: Any,
@@ -150,12 +161,7 @@ class JointAccumulator:
         y_score: Any = None,
         proxy: Any = None,
         data: Any = None,
-        sample_weight: Any = None,
-        counts: Any = None,
-        groups: Any = None,
-        query: Any = None,
-        by: Any = None,
-        missing: str = "error",
+        **rows: Unpack[AccumulatedRows],
     ) -> None:
         """Add a batch of rows.
 
@@ -172,25 +178,18 @@ class JointAccumulator:
             If the data are not as described, or do not match earlier batches. The batch
             is then not added.
         """
-        rows = RowOptions(
-            sample_weight=sample_weight,
-            counts=counts,
-            groups=groups,
-            query=query,
-            by=by,
-            missing=missing,
-        )
+        row_options = RowOptions(**rows)
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         labels = {"abstain": self._abstain, "labels": self._labels}
         with suppress(AllZeroError):
             if proxy is None:
                 sample = self._metric_set.read(
-                    **columns, rows=rows, data=data, **labels
+                    **columns, rows=row_options, data=data, **labels
                 )
             else:
                 columns["proxy"] = proxy
                 sample = read_partly_labelled(
-                    self._metric_set, columns, rows, data, **labels
+                    self._metric_set, columns, row_options, data, **labels
                 )
             self._rows.add(self._summary(sample))
 

@@ -143,10 +143,8 @@ def agreement_report(
     methods = methods_by_metric(method, chosen)
     if column_names(ratings) is not None:  # a data frame is a single set
         ratings = {_RATINGS: ratings}
-    sets = {
-        name: _read(values, f"{_RATINGS}[{name!r}]")
-        for name, values in named_columns(ratings, _RATINGS, _RATINGS).items()
-    }
+    named = named_columns(ratings, _RATINGS, _RATINGS)
+    sets = {name: _read(x, f"{_RATINGS}[{name!r}]") for name, x in named.items()}
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
         raise ValueError(

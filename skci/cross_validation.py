@@ -22,13 +22,10 @@ from skci._validation import (
 )
 from skci.data.rows import check_numbers
 from skci.evaluation import JointEvaluator, joint_report
+from skci.inference.joint import Target
 from skci.metrics import MetricCI
 from skci.metrics.metric_set import named_metrics
-from skci.reports.kinds import (
-    CrossValidationReport,
-    LearningCurveReport,
-    SearchReport,
-)
+from skci.reports.kinds import CrossValidationReport, LearningCurveReport, SearchReport
 from skci.resampling.estimation import Fits, Resampling, TrainingSizes
 from skci.resampling.schemes import HALVES, SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
@@ -458,12 +455,26 @@ def search_report(
         name: clone(search.estimator).set_params(**clone(params, safe=False))
         for name, params in settings.items()
     }
-    metrics = _metrics_of(search) if metrics is None else metrics
+    if metrics is None:
+        default = "accuracy" if is_classifier(search.estimator) else "r2"
+        scoring = getattr(search, "scoring", None)
+        metrics = default if scoring is None else scoring
     report = cross_validate_report(
         estimators, X, y, metrics=metrics, cv=cv, resampling=resampling, **options
     )
-    params = {name: dict(setting) for name, setting in settings.items()}
-    return SearchReport(report, params, n_settings, splits)
+    joint: Any = report._joint
+    target, resampling = joint.target
+    target += f", {len(settings)} of {n_settings} parameter settings of a search"
+    if n_settings > len(settings):
+        target += " that were preselected on the same rows"
+    resampling = ", ".join(filter(None, [resampling, splits]))
+    return SearchReport(
+        replace(joint, target=Target(target, resampling)),
+        _splits=report._splits,
+        estimators=report.estimators,
+        _parameter_settings={name: dict(x) for name, x in settings.items()},
+        n_parameter_settings=n_settings,
+    )
 
 
 def _splits_of_search(search: Any, resampling: Any) -> Any:
@@ -539,14 +550,6 @@ def _ranking_metric(
         f"rank_by must be one of the metrics of the search, {names}, if refit does not "
         f"name a metric, got refit={refit!r} and rank_by=None"
     )
-
-
-def _metrics_of(search: Any) -> Any:
-    """Return the scoring of a search, or the default metric of its estimator."""
-    scoring = getattr(search, "scoring", None)
-    if scoring is not None:
-        return scoring
-    return "accuracy" if is_classifier(search.estimator) else "r2"
 
 
 def _setting_names(

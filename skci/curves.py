@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from skci.data.row_options import RowOptions
 from skci.data.rows import check_probabilities, check_thresholds, parameter_name
 from skci.data.sample import Sample, Scores
 from skci.evaluation import joint_report
-from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics.clinical import (
     AT_THRESHOLDS,
@@ -53,6 +52,15 @@ class ScoreOptions(Rows, Settings, total=False):
 
     data: Any
     pos_label: Any
+
+
+class _Thresholds(TypedDict, total=False):
+    thresholds: Any
+    method: str
+
+
+class CurveOptions(_Thresholds, ScoreOptions):
+    """Options of a curve."""
 
 
 _DECISION_THRESHOLDS = np.arange(1, 11) / 20  # default
@@ -122,8 +130,8 @@ def threshold_report(
     >>> report.differences()["recall", "0.7", "A", "B"].low > 0
     True
     """
-    data = y_true, y_score, thresholds
-    return _threshold_report(metrics, method, *data, is_curve=False, **options)
+    columns = y_true, y_score, thresholds, method
+    return _threshold_report(metrics, *columns, is_curve=False, **options)
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -202,17 +210,12 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    return _threshold_report(ROC, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(ROC, y_true, y_score, thresholds, method, **options)
 
 
-@entry_point(roc_report, ScoreOptions)
+@entry_point(roc_report, CurveOptions)
 def det_report(
-    y_true: Any,
-    y_score: Any,
-    *,
-    thresholds: Any = None,
-    method: str = "score",
-    **options: Unpack[ScoreOptions],
+    y_true: Any, y_score: Any, **options: Unpack[CurveOptions]
 ) -> ThresholdReport:
     r"""Detection error tradeoff (DET) curves with a simultaneous confidence band.
 
@@ -248,17 +251,12 @@ def det_report(
     >>> report["0.5", "false_positive_rate"]
     false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
-    return _threshold_report(DET, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(DET, y_true, y_score, **options)
 
 
-@entry_point(roc_report, ScoreOptions)
+@entry_point(roc_report, CurveOptions)
 def precision_recall_report(
-    y_true: Any,
-    y_score: Any,
-    *,
-    thresholds: Any = None,
-    method: str = "score",
-    **options: Unpack[ScoreOptions],
+    y_true: Any, y_score: Any, **options: Unpack[CurveOptions]
 ) -> ThresholdReport:
     r"""Precision-recall curves of one or more models with a simultaneous band.
 
@@ -300,8 +298,7 @@ def precision_recall_report(
     >>> report["0.6", "precision"]
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
-    curve = ["recall", "precision"]
-    return _threshold_report(curve, method, y_true, y_score, thresholds, **options)
+    return _threshold_report(["recall", "precision"], y_true, y_score, **options)
 
 
 @entry_point(threshold_report, ScoreOptions)
@@ -428,7 +425,7 @@ def decision_curve_report(
                 (parameter,) = metric.bind(scored, model, name, *settings)
                 key = replace(parameter.key, subgroup=subgroup)
                 parameters.append(replace(parameter, key=key))
-    return DecisionCurveReport(metric_set.joint(parameters, scored), named)
+    return DecisionCurveReport(metric_set.joint(parameters, scored), _thresholds=named)
 
 
 def _read(
@@ -461,10 +458,10 @@ def _read(
 
 def _threshold_report(
     metrics: Any,
-    method: str | None,
     y_true: Any,
     y_score: Any,
-    thresholds: Any,
+    thresholds: Any = None,
+    method: str | None = "score",
     is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
@@ -476,8 +473,17 @@ def _threshold_report(
         chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
     else:
         chosen = _check_thresholds(thresholds, scored)
-    joint, named = _estimate_at(metric_set, scored, chosen)
-    return ThresholdReport(joint, named, is_curve=is_curve)
+    points, named = {}, dict[Point, float]()
+    for model, values in chosen.items():
+        names = [f"{value:g}" for value in values]
+        passed = np.searchsorted(np.sort(values), scored.scores[model].values, "right")
+        ranks = np.argsort(np.argsort(values))
+        is_positive = np.arange(len(values) + 1)[:, np.newaxis] > ranks
+        points[model] = Points(names, passed, is_positive)
+        label = "" if [*chosen] == [DEFAULT_MODEL] else model
+        named |= zip([(label, name) for name in names], values.tolist(), strict=True)
+    joint = estimate_at_points(metric_set, scored, THRESHOLD, points)
+    return ThresholdReport(joint, _thresholds=named, _is_curve=is_curve)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
@@ -494,28 +500,6 @@ def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
         model: check_thresholds(by_model[model], f"thresholds[{model!r}]")
         for model in scored.models
     }
-
-
-def _estimate_at(
-    metric_set: MetricSet, scored: Sample, thresholds: Mapping[str, Array]
-) -> tuple[JointEstimate, dict[Point, float]]:
-    """Estimate label metrics at thresholds.
-
-    Also return the thresholds by model and by name in the report.
-    """
-    points = {}
-    for model, values in thresholds.items():
-        passed = np.searchsorted(np.sort(values), scored.scores[model].values, "right")
-        ranks = np.argsort(np.argsort(values))
-        is_positive = np.arange(len(values) + 1)[:, np.newaxis] > ranks
-        points[model] = Points([f"{value:g}" for value in values], passed, is_positive)
-    joint = estimate_at_points(metric_set, scored, THRESHOLD, points)
-    named = {
-        ("" if [*thresholds] == [DEFAULT_MODEL] else model, name): value
-        for model, values in thresholds.items()
-        for name, value in zip(points[model].names, values.tolist(), strict=True)
-    }
-    return joint, named
 
 
 def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
@@ -670,9 +654,12 @@ def calibration_report(
     summary = [cls(time=time) for cls in _SUMMARY]
     overall = MetricSet(summary, level, pos_label=pos_label)
     overall.seed = metric_set.seed
-    summarise = partial(overall.report, scored)
-    bins_of_all = np.concatenate(means), np.concatenate(n_rows)
-    return CalibrationReport(joint, *bins_of_all, summarise)
+    return CalibrationReport(
+        joint,
+        _mean_predicted=np.concatenate(means),
+        _n_rows=np.concatenate(n_rows),
+        _summarise=partial(overall.report, scored),
+    )
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:

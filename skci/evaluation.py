@@ -10,12 +10,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skci._options import (
-    RowsOfSubgroups,
-    entry_point,
-    short_repr,
-    with_hints,
-)
+from skci._options import RowsOfSubgroups, entry_point, short_repr, with_hints
 from skci._validation import (
     AllZeroError,
     check_estimators,
@@ -42,23 +37,14 @@ from skci.inference.runs import RunEstimates
 from skci.metrics.base import MetricCI, check_zero_division
 from skci.metrics.binding import Binding
 from skci.metrics.labels import F1CI, AccuracyCI, PrecisionCI, RecallCI
-from skci.metrics.metric_set import (
-    MetricSet,
-    methods_by_metric,
-    metrics_of_truths,
-)
+from skci.metrics.metric_set import MetricSet, methods_by_metric, metrics_of_truths
 from skci.metrics.partial_truth import estimate_partly_labelled
 from skci.metrics.summaries import Summary
 from skci.metrics.usual import usual_metrics_of, usual_where_not_given
 from skci.reports.curves import COLUMNS, ClassificationReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import RunsReport, runs_report
-from skci.resampling.pooling import (
-    FOLD,
-    estimate_folds,
-    mean_over_folds,
-    mean_over_parts,
-)
+from skci.resampling import pooling
 
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
@@ -296,7 +282,7 @@ def joint_report(
         counts=counts,
         groups=groups,
         query=query,
-        by=by if folds is None else {FOLD: folds},
+        by=by if folds is None else {pooling.FOLD: folds},
         missing=missing,
         by_name="by" if folds is None else "folds",
         design=design,
@@ -318,12 +304,12 @@ def joint_report(
             return report_over_runs(metric_set, sample, runs)
         if folds is None and not macro:
             return metric_set.report(sample)
-        estimate = metric_set.estimate
-        joint = estimate(sample) if macro else estimate_folds(metric_set, sample)
+        of_folds = partial(pooling.estimate_folds, metric_set)
+        joint = (metric_set.estimate if macro else of_folds)(sample)
     if folds is not None:
-        joint = mean_over_folds(joint)
+        joint = pooling.mean_over_folds(joint)
     elif macro:
-        joint = mean_over_parts(joint, "means over {} strata")
+        joint = pooling.mean_over_parts(joint, "means over {} strata")
     return JointReport(joint)
 
 
@@ -737,7 +723,8 @@ def classification_report_ci(
     scale = sample.rows.total_weight / sample.rows.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]
     totals = dict.fromkeys(averages, sum(n_true))
-    return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)
+    support = dict(zip(names, n_true, strict=True)) | totals
+    return ClassificationReport(joint, _support=support)
 
 
 def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:

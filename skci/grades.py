@@ -342,7 +342,7 @@ def grades_report(
     if runs is not None:
         return runs_report(joint, runs)
     references = None if by is None else partial(bind_references, drawn, bind=bind)
-    return GradesReport(joint, references, _items=items)
+    return GradesReport(joint, _references=references, _items=items)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -699,4 +699,4 @@ def suite_report(
         suite = Suite.of_arrays(named_columns(scores, "scores", "scores"))
     parameters = [suite.aggregate(m, k, target) for m in suite.models for k in names]
     joint = JointEstimate.from_rows(parameters, suite.rows, suite.design, **settings)
-    return SuiteReport(joint, suite)
+    return SuiteReport(joint, _suite=suite)

@@ -11,12 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._options import entry_point
-from skci._validation import (
-    check_estimators,
-    check_integer,
-    column_names,
-    fixed_seed,
-)
+from skci._validation import check_estimators, check_integer, column_names, fixed_seed
 from skci.data.responses import respond_to_each
 from skci.data.row_options import RowOptions
 from skci.data.runs import DF_METHODS, run_name

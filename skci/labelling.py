@@ -14,12 +14,7 @@ from sklearn.base import clone
 
 from skci._arrays import Array
 from skci._options import with_hints
-from skci._validation import (
-    as_array,
-    check_integer,
-    check_positive_number,
-    fixed_seed,
-)
+from skci._validation import as_array, check_integer, check_positive_number, fixed_seed
 from skci.data.partial_truth import Columns, check_enough, read_columns
 from skci.data.row_options import RowOptions
 from skci.data.rows import Alignment

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,13 @@ from skci.accumulation import JointAccumulator
 from skci.data.items import MEAN, UNNAMED, are_of_answers
 from skci.data.responses import task
 from skci.grades import grades_report
+from skci.inference.critical.horizon import Horizon
 from skci.measures.traits import MeasureProperties
 from skci.metrics.metric_set import named_metrics
-from skci.reports.decisions import Requirements
+from skci.reports import decisions
+from skci.reports.estimate import Verdict
 from skci.reports.joint import JointReport
-from skci.reports.sequential import Gate, SequentialReport
+from skci.reports.sequential import SequentialReport
 
 _BATCHES = (
     "an iterable of mappings, such as {'grades': {'new': [1, 0], 'old': [1, 1]}}, or "
@@ -34,7 +38,7 @@ _LOOKS = "several looks, between which only the number of items may change"
 
 def sequential_report(
     batches: Iterable[Mapping[str, Any]],
-    requirements: Requirements,
+    requirements: decisions.Requirements,
     *,
     horizon: Any,
     metrics: Any = None,
@@ -138,7 +142,7 @@ def sequential_report(
     >>> gate.report["new", "mean"]
     mean = 0.807 [0.746, 0.857], joint 95% interval (score, n = 400)
     """
-    gate = Gate(requirements, horizon)
+    gate = _Gate(requirements, horizon)
     if not is_iterable(batches) or isinstance(batches, Mapping):
         raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batches)}")
     has_grades = metrics is None
@@ -168,13 +172,106 @@ def sequential_report(
         gate.check_names(rows.metrics, rows.models)
         if gate.is_due(rows.n_samples):
             gate.look(rows.report())
-        if gate.is_closed:
-            break
-    else:
-        if not rows.n_samples:
-            raise ValueError(f"batches must be {_BATCHES}, got none")
-        gate.end(rows.report(), final=final)
-    return gate.report
+        if gate.n_used and (gate.report.is_decided or gate.n_used >= gate.looks[-1]):
+            return gate.report
+    if not rows.n_samples:
+        raise ValueError(f"batches must be {_BATCHES}, got none")
+    return gate.end(rows.report(), final=final)
+
+
+class _Gate:
+    """Evaluation of requirements at planned looks, as data arrive in batches.
+
+    A look is an evaluation after the first batch with which the number of items reaches
+    a planned number. The interval then uses the actual number of items.
+    """
+
+    def __init__(self, requirements: decisions.Requirements, horizon: Any) -> None:
+        self._requirements = requirements
+        self._horizon = Horizon.checked(horizon)  # with the actual numbers of items
+        self.looks = self._horizon.looks
+        self._decided: dict[Any, Any] = {}  # estimates, verdicts and numbers of items
+        self.n_used = 0
+        self.report: Any = None  # a SequentialReport after the first look
+
+    def check_names(self, metrics: list[str], models: list[str]) -> None:
+        """Check that requirements name known metrics and models."""
+        required = decisions.read_requirements(self._requirements, metrics, models)
+        for requirement in required:
+            name = requirement.name
+            if name not in ("", *models) and requirement.pair(models) is None:
+                raise decisions.unknown_subject(name, metrics, models)
+
+    def check_metrics(self, traits: Mapping[str, MeasureProperties]) -> None:
+        """Check the metrics, directions and values of requirements.
+
+        Names of models are not checked, because they are not known yet.
+        """
+        required = decisions.read_requirements(self._requirements, [*traits], ["MODEL"])
+        decisions.check_comparisons(required, traits)
+        for x in required:
+            low, high = traits[x.metric].bounds
+            if "-" not in x.name and not low <= x.value <= high:  # not a difference
+                raise ValueError(
+                    f"requirements must have values in the range [{low:g}, {high:g}] "
+                    f"of {x.metric}, got {x.value:g}"
+                )
+
+    def is_due(self, n: int) -> bool:
+        """Whether n items have reached a planned look that has not taken place."""
+        if self._horizon.continuous:
+            return n > self.n_used and n >= self.looks[0]
+        return any(self.n_used < look <= n for look in self.looks)
+
+    def look(self, report: Any) -> None:
+        """Evaluate the requirements on the items so far if a look is due."""
+        n = report._joint.source.design.n_units
+        if self.is_due(n):
+            self._evaluate(report, n, bisect(self.looks, n) - 1)
+
+    def end(self, report: Any, *, final: bool) -> SequentialReport:
+        """Return the report if the items end before the last planned look.
+
+        If `final` is true, the requirements are evaluated on all items. Otherwise, the
+        report names the next planned look.
+        """
+        n, looks = report._joint.source.design.n_units, self.looks
+        if not self.n_used or (final and n > self.n_used):
+            self._evaluate(report, n, bisect(looks, n))
+        if final:
+            return self.report
+        starts = looks[:1] if self._horizon.continuous else looks
+        next_look = next((look for look in starts if look > n), None)
+        pending: dict[str, Any] = {}
+        if n < looks[0]:
+            claim, size = f"before the first look at {next_look:,}", len(self.report)
+            verdict = Verdict("open", pvalue=1.0, claim=claim)
+            pending = {"verdicts": [verdict] * size, "looked": [0] * size}
+        return replace(self.report, n_read=n, next_look=next_look, **pending)
+
+    def _evaluate(self, report: JointReport, n: int, position: int) -> None:
+        """Evaluate the requirements at `n` items instead of the planned number."""
+        looks = [*self._horizon.looks]
+        if self._horizon.continuous:
+            looks = [min(self.looks[0], n), max(self.looks[1], n)]
+        else:
+            looks[position] = n
+        self._horizon = replace(self._horizon, looks=tuple(looks))
+        report = report._with(replace(report._joint, horizon=self._horizon))
+        found = report.requirements(self._requirements)
+        keys = zip(*found.names.values(), found.requirements, strict=True)
+        new = zip(keys, found.estimates, found.verdicts, strict=True)
+        rows = {key: self._decided.get(key, (*row, n)) for key, *row in new}
+        self._decided = {key: row for key, row in rows.items() if row[1] != "open"}
+        estimates, verdicts, looked = zip(*rows.values(), strict=True)
+        self.n_used = max(looked)
+        self.report = SequentialReport(
+            **vars(found) | {"estimates": estimates, "verdicts": verdicts},
+            report=report,
+            looked=looked,
+            n_planned=self.looks[-1],
+            n_read=n,
+        )
 
 
 class _Grades:
@@ -204,20 +301,9 @@ class _Grades:
             raise ValueError(f"batches must have columns of equal length, got {sizes}")
         self._batches.append(columns)
         self.n_samples += min(sizes.values())
-
-    @property
-    def models(self) -> list[str]:
-        """Names of the models; "grades" for a single array."""
-        return self._names(1)
-
-    @property
-    def metrics(self) -> list[str]:
-        """Names of the scorers."""
-        return self._names(2)
-
-    def _names(self, level: int) -> list[str]:
-        paths = [path for path in self._batches[0] if path[0] == "grades"]
-        return [*dict.fromkeys((*path, UNNAMED)[level] for path in paths)]
+        graded = [(*path, UNNAMED) for path in columns if path[0] == "grades"]
+        self.models = [*dict.fromkeys(path[1] for path in graded)]
+        self.metrics = [*dict.fromkeys(path[2] for path in graded)]
 
     def report(self) -> JointReport:
         """Return a report on all items so far."""

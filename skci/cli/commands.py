@@ -9,18 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from skci.accumulation import JointAccumulator
+from skci.cli import reading
 from skci.cli.arguments import Groups, options_for
 from skci.cli.metric_list import metric_list
 from skci.cli.output import finish, terminal_width
-from skci.cli.reading import (
-    accumulate,
-    batches,
-    design_of,
-    kept_columns,
-    options_of_metrics,
-    report_rows,
-    sequential_rows,
-)
 from skci.evaluation import joint_report
 from skci.grades import grades_report
 from skci.logs.reading import read
@@ -49,11 +41,11 @@ def report(
         only for a file that is complete.
     """
     if stop is not None:
-        gate = sequential_rows(arguments, stop, final=final)
+        gate = reading.sequential_rows(arguments, stop, final=final)
         return _show(arguments, {"report": gate.report}, gate=gate)
     if final:
         raise ValueError("--final needs --stop")
-    report, rows = report_rows(arguments)
+    report, rows = reading.report_rows(arguments)
     return _show(arguments, {"report": report}, rows=rows)
 
 
@@ -65,7 +57,7 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
     tables : list of path
         Files saved by --save, or by JointAccumulator.save.
     """
-    options = options_of_metrics(arguments)
+    options = reading.options_of_metrics(arguments)
     total, *further = (JointAccumulator.load(path, **options) for path in tables)
     for path, other in zip(tables[1:], further, strict=True):
         try:
@@ -78,7 +70,7 @@ def merge(arguments: Namespace, *, tables: Sequence[Path]) -> int:
 
 def compare(arguments: Namespace) -> int:
     """Report on paired differences between models, from files of predictions."""
-    report, rows = report_rows(arguments)
+    report, rows = reading.report_rows(arguments)
     differences = report.differences(**options_for(arguments, JointReport.differences))
     return _show(arguments, {"differences": differences}, rows=rows)
 
@@ -120,8 +112,8 @@ def _named_logs(texts: list[str]) -> Any:
 def votes(arguments: Namespace) -> int:
     """Report on the strengths of models in votes, and rank and compare models."""
     options: dict[str, Any] = _ARENA_COLUMNS | options_for(arguments, votes_report)
-    read = batches(options, **options_for(arguments, batches))
-    report = votes_report(**options, data=kept_columns(read, options))
+    read = reading.batches(options, **options_for(arguments, reading.batches))
+    report = votes_report(**options, data=reading.kept_columns(read, options))
     return _show(arguments, {"report": report}, {"ranks of report": report.ranks()})
 
 
@@ -172,7 +164,7 @@ def _pilot(arguments: Namespace) -> int:
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")
-    report, _ = accumulate(arguments)
+    report, _ = reading.accumulate(arguments)
     if arguments.power is None:
         return report.sample_size(arguments.half_width)
     options = options_for(arguments, ContrastReport.sample_size)
@@ -209,16 +201,16 @@ _ARENA_COLUMNS = {"first": "model_a", "second": "model_b", "outcome": "winner"}
 """Default names of the columns of votes, as in the data of chatbot arenas."""
 _ROWS = "y_pred y_score by missing groups query sample_weight counts"
 _DATA = [
-    (batches, "files+"),
+    (reading.batches, "files+"),
     (JointAccumulator.update, f"y_true! {_ROWS} proxy"),
     (joint_report, "label_probability"),
-    (design_of, "strata crossed time"),
+    (reading.design_of, "strata crossed time"),
     (JointAccumulator, "score_bins moments"),
-    (batches, "delimiter"),
+    (reading.batches, "delimiter"),
 ]
 _OPTIONS = [
     (JointAccumulator, "confidence_level method pos_label labels abstain"),
-    (batches, "text"),
+    (reading.batches, "text"),
 ]
 _METRICS = [(JointAccumulator, "metrics!"), *_OPTIONS]
 _CHOSEN = "the metrics, by default those that are usual for the data"
@@ -271,7 +263,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         "skci votes battles.jsonl",
         {
             "the votes, by default in columns model_a, model_b and winner": [
-                (batches, "files+ delimiter"),
+                (reading.batches, "files+ delimiter"),
                 (votes_report, "first second outcome position covariates groups"),
                 (votes_report, "sample_weight scale confidence_level"),
             ],
@@ -296,7 +288,7 @@ COMMANDS: dict[Any, tuple[str, str, Groups]] = {
         "skci plan --metrics accuracy --half-width 0.02 --expected 0.9",
         {
             "the data": [
-                (batches, "files* delimiter"),
+                (reading.batches, "files* delimiter"),
                 (JointAccumulator.update, f"y_true {_ROWS}"),
             ],
             "the metrics": _METRICS,

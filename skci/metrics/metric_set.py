@@ -340,7 +340,7 @@ class MetricSet:
         """
         has_subgroups = self._first(sample).subgroups is not None
         references = partial(self.references, sample) if has_subgroups else None
-        return JointReport(self.estimate(sample, horizon), references)
+        return JointReport(self.estimate(sample, horizon), _references=references)
 
     def _first(self, sample: Any) -> Sample:
         """Return the sample of the first metric."""

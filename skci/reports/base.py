@@ -71,13 +71,10 @@ class Report(TabularReport[MetricEstimate]):
     _coloured: Sequence[str] = ()
     """Models of the report from which this report was selected."""
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        references: References | None = None,
-        **attributes: Any,
-    ) -> None:
-        self._joint, self._references = joint, references
+    _references: References | None = None
+
+    def __init__(self, joint: JointEstimate, **attributes: Any) -> None:
+        self._joint = joint
         vars(self).update(attributes)
 
     @cached_property
@@ -637,20 +634,18 @@ class Report(TabularReport[MetricEstimate]):
         parameters = self._joint.parameters
         check_comparisons(required, {p.key.title: p.trait for p in parameters})
         judged = self._judged(required)
-        verdicts = [requirement.verdict(estimate) for requirement, estimate in judged]
-        keys = [estimate._parameter.key for _, estimate in judged]
+        estimates = [estimate for _, estimate in judged]
+        keys = [estimate._parameter.key for estimate in estimates]
         if self._null is None:  # list differences in the column of models
             keys = [
                 replace(key, model=key.name, sample="", compared=None) for key in keys
             ]
         return RequirementReport(
             names=columns_of(keys),
-            subjects=[estimate.model for _, estimate in judged],
-            requirements=[
-                (required.sign, float(required.value)) for required, _ in judged
-            ],
-            estimates=[estimate for _, estimate in judged],
-            verdicts=verdicts,
+            subjects=[estimate.model for estimate in estimates],
+            requirements=[(each.sign, float(each.value)) for each, _ in judged],
+            estimates=estimates,
+            verdicts=[each.verdict(estimate) for each, estimate in judged],
             simultaneous=self._joint.simultaneous,
         )
 

@@ -20,17 +20,11 @@ from skci._validation import (
     first_names,
     join_names,
 )
+from skci.inference import planning
 from skci.inference.contrasts import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import ParameterLabels
-from skci.inference.planning import (
-    PowerPlan,
-    TargetRegion,
-    margin_pvalues,
-    region_of,
-    rows_for_width,
-)
 from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.decisions import Requirement
@@ -404,17 +398,17 @@ class ContrastReport(ReportWithContrasts):
         462
         """
         if power is not None and half_width is None:
-            plan = PowerPlan(self._joint, self._shown(claim), difference)
+            plan = planning.PowerPlan(self._joint, self._shown(claim), difference)
             return plan.n_rows(power)
         options = power, difference, claim
         if half_width is not None and all(option is None for option in options):
-            return rows_for_width(self._joint, half_width)
+            return planning.rows_for_width(self._joint, half_width)
         raise ValueError(
             "either half_width must be given, or power with an optional difference and "
             f"claim, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
 
-    def _shown(self, claim: str | None) -> float | TargetRegion:
+    def _shown(self, claim: str | None) -> float | planning.TargetRegion:
         """Return the null value that intervals must exclude to show a difference.
 
         For a claim with a margin, return instead the region that must contain the
@@ -426,7 +420,7 @@ class ContrastReport(ReportWithContrasts):
             raise ValueError(
                 "claim needs a margin, as in report.differences(margin=0.01)"
             )
-        return region_of(claim, self._margins, self._joint)
+        return planning.region_of(claim, self._margins, self._joint)
 
     def power(
         self,
@@ -460,7 +454,7 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
-        plan = PowerPlan(self._joint, self._shown(claim), difference)
+        plan = planning.PowerPlan(self._joint, self._shown(claim), difference)
         return plan.power_at(n_samples)
 
     def findings(self) -> Findings:
@@ -627,7 +621,8 @@ class ContrastReport(ReportWithContrasts):
         columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:
             columns += [Column({"margin": self._margins.tolist()})]
-            for claim, of_claim in margin_pvalues(self._joint, self._margins).items():
+            by_claim = planning.margin_pvalues(self._joint, self._margins)
+            for claim, of_claim in by_claim.items():
                 values = {f"pvalue_{claim.replace(' ', '_')}": of_claim.tolist()}
                 columns += [Column(values, f"p ({claim})", format_pvalue)]
         return [], columns

@@ -12,7 +12,6 @@ from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import check_choice, join_names
-from skci.inference.joint import JointEstimate
 from skci.inference.parameter import ParameterLabels
 from skci.inference.pvalues import pvalues
 from skci.inference.ranking import best_first
@@ -51,9 +50,7 @@ class ClassificationReport(Report):
     recall = 0.90 [0.72, 0.97], joint 95% interval (score, n = 80)
     """
 
-    def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
-        super().__init__(joint)
-        self._support = support
+    _support: dict[str, float]
 
     @property
     def support(self) -> dict[str, float]:
@@ -104,16 +101,9 @@ class CalibrationReport(Report):
     fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
     """
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        mean_predicted: Array,
-        n_rows: Array,
-        summarise: Callable[[], JointReport],
-    ) -> None:
-        super().__init__(joint)
-        self._mean_predicted, self._n_rows = mean_predicted, n_rows
-        self._summarise = summarise
+    _mean_predicted: Array
+    _n_rows: Array
+    _summarise: Callable[[], JointReport]
 
     @property
     def mean_predicted(self) -> Array:
@@ -168,10 +158,6 @@ class CalibrationReport(Report):
         joint = replace(self._joint, simultaneous=True)
         return float(pvalues(joint, self._mean_predicted).min())
 
-    @cached_property
-    def _pvalues(self) -> Array:
-        return pvalues(self._joint, self._mean_predicted)
-
     def findings(self) -> Findings:
         """Sentences on the bins that are shown to be miscalibrated.
 
@@ -199,11 +185,11 @@ class CalibrationReport(Report):
     def _added_columns(self) -> tuple[list[Column], list[Column]]:
         means = {"mean_predicted": self._mean_predicted.tolist()}
         mean = partial(format_number, digits=decimals(self._limits()))
-        pvalues = {"pvalue": self._pvalues.tolist()}
+        values = pvalues(self._joint, self._mean_predicted).tolist()
         return [
             Column({"n_rows": self._n_rows.tolist()}, "rows"),
             Column(means, "mean prediction", mean),
-        ], [Column(pvalues, "p-value", format_pvalue)]
+        ], [Column({"pvalue": values}, "p-value", format_pvalue)]
 
     def _display(self, **options: Any) -> ConfidenceBandDisplay:
         return self._bands(
@@ -283,16 +269,9 @@ class ThresholdReport(JointReport):
         "joint_report(y_true, y_score=..., metrics='roc_auc')": "auc roc_auc"
     }
 
-    def __init__(
-        self,
-        joint: JointEstimate,
-        thresholds: Mapping[Point, float],
-        *,
-        is_curve: bool = False,
-    ) -> None:
-        super().__init__(joint)
-        self._is_curve = is_curve
-        self._thresholds = thresholds  # by names of the model and the threshold
+    _thresholds: Mapping[Point, float]
+    """Thresholds by names of the model and the threshold."""
+    _is_curve = False
 
     def __str__(self) -> str:
         """Return a text table.

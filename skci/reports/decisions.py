@@ -249,7 +249,7 @@ class RequirementReport(TabularReport[Verdict]):
         ]
 
 
-def check_requirements(
+def _check_requirements(
     requirements: Any, metrics: Sequence[str] = ()
 ) -> list[tuple[str, Any]]:
     """Check the form of requirements, and return (subject, condition) pairs."""
@@ -308,7 +308,7 @@ def read_requirements(
     """Parse requirements, and check them against the metrics and names of a report."""
     parsed = []
     spellings = known_spellings(metrics, names)
-    for subject, requirement in check_requirements(requirements, [*spellings]):
+    for subject, requirement in _check_requirements(requirements, [*spellings]):
         for spelling in sorted(spellings, key=len, reverse=True):
             if f" {subject}".endswith(f" {spelling}"):
                 name = subject.removesuffix(spelling).strip()

@@ -704,11 +704,6 @@ class ConfidenceBandDisplay(Display):
         first = [COLOURS[indices[model]] for model in drawn]
         ax.set_prop_cycle(color=dict.fromkeys([*first, *COLOURS]))
 
-    @property
-    def _several(self) -> bool:
-        """Whether curves of several models are drawn."""
-        return len(set(self.models)) > 1
-
     def _draw_line(self, ax: Any, points: Array, label: str, is_grey: bool) -> Any:
         """Draw the points and the line of a model.
 
@@ -741,8 +736,9 @@ class ConfidenceBandDisplay(Display):
 
         x, y = self.points[curve, :1], np.clip(self.intervals[curve], *edges)
         thin = {"color": colour, "linewidth": _THIN_LIMIT}
+        several = len(set(self.models)) > 1
         if self.horizontal_intervals is None:
-            if not self._several:
+            if not several:
                 ax.vlines(x, *y.T, alpha=0.5, **thin)
             x = np.repeat(x, 2, axis=1)
         else:
@@ -754,11 +750,11 @@ class ConfidenceBandDisplay(Display):
         pairs = zip(chain, [*chain[1:], chain[-1]], strict=True)
         hulls = [_hull(np.concatenate(pair)) for pair in pairs]
         paths = [Path(hull, closed=True) for hull in hulls if len(hull)]
-        shade = _LIGHT_SHADE if self._several else _SHADE
+        shade = _LIGHT_SHADE if several else _SHADE
         style = {"facecolor": colour, "alpha": shade, "linewidth": 0}
         band = PathPatch(Path.make_compound_path(*paths), **style)
         self.bands_.append(ax.add_patch(band))
-        if self._several:
+        if several:
             ax.plot(*_outline(hulls), alpha=0.8, **thin)
 
     def _draw_reference(self, ax: Any) -> Any:

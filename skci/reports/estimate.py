@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci import exceptions
 from skci._arrays import allow_underflow
 from skci._options import HintedAttributes
 from skci._validation import (
@@ -21,24 +22,12 @@ from skci._validation import (
     join_names,
     printable,
 )
-from skci.exceptions import (
-    BinningWarning,
-    DegenerateVarianceWarning,
-    SmallSampleWarning,
-    warn_caller,
-)
 from skci.inference.critical.max_distribution import Alternative
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
 from skci.measures.traits import LOG
-from skci.reports.rendering import (
-    decimals,
-    format_interval,
-    format_level,
-    format_number,
-    json_value,
-)
+from skci.reports import rendering
 
 _MAX_BINNING_ERROR = 0.1  # standard errors that do not cause a warning
 _MAX_NAMES = 12  # estimates named in a warning
@@ -311,7 +300,7 @@ class MetricEstimate(HintedAttributes, float):
             "n_samples": self.n_samples,
             **(self._joint.target._asdict() if self._joint.target else {}),
         }
-        return {name: json_value(value) for name, value in values.items()}
+        return {name: rendering.json_value(value) for name, value in values.items()}
 
     def pvalue(
         self, null: float | None = None, alternative: Alternative = "two-sided"
@@ -438,12 +427,13 @@ class MetricEstimate(HintedAttributes, float):
 
     def __str__(self) -> str:
         limits = self.confidence_interval()
-        digits = decimals([limits])
-        return f"{format_number(self, digits)} {format_interval(*limits, digits)}"
+        digits = rendering.decimals([limits])
+        interval = rendering.format_interval(*limits, digits)
+        return f"{rendering.format_number(self, digits)} {interval}"
 
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
-        level = format_level(self.confidence_level, joint or None)
+        level = rendering.format_level(self.confidence_level, joint or None)
         details = describe(self._joint, [self._parameter], self.n_samples)
         described = ", ".join(filter(None, details.values()))
         return f"{self._name} = {self}, {level} interval ({described})"
@@ -526,7 +516,7 @@ _COARSE_BINS = _Cause(
     "the error from binning scores may exceed a tenth of the standard error, so that "
     "the interval is noticeably extended; use more bins, or narrower bins where most "
     "scores are",
-    BinningWarning,
+    exceptions.BinningWarning,
 )
 _OTHER_LABEL = _Cause(
     "far below the value of random scores, as if the scores referred to the other "
@@ -613,7 +603,7 @@ def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Cau
         # An interval over the whole range is never too narrow.
         if is_usable or method.for_agreement:
             for reason in joint.source.small_sample_reasons(k):
-                yield _Cause(reason.text, SmallSampleWarning, *reason[1:]), k
+                yield _Cause(reason.text, exceptions.SmallSampleWarning, *reason[1:]), k
         error = parameter.binning_error
         if error and error > _MAX_BINNING_ERROR * joint.standard_errors[k]:
             yield _COARSE_BINS, k
@@ -635,7 +625,8 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
         cause = f"the variance is not estimable from a single {unit}"
     # No method finds a variance between groups with equal totals.
     remedy = bool(joint.source.design_effects[position] > 0)
-    return _Cause(f"{cause}, so that {consequence}", DegenerateVarianceWarning, remedy)
+    message = f"{cause}, so that {consequence}"
+    return _Cause(message, exceptions.DegenerateVarianceWarning, remedy)
 
 
 def _warn(joint: JointEstimate, causes: _Causes) -> None:
@@ -646,13 +637,11 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
         if pair not in joint.warned:
             new.append((cause, k))
             joint.warned.add(pair)
-    if not new:
-        return
     messages: dict[type[Warning], list[str]] = {}
     for message, category in _messages(joint, new, _MAX_NAMES):
         messages.setdefault(category, []).append(message)
     for category, texts in messages.items():
-        warn_caller("\n".join(texts), category)
+        exceptions.warn_caller("\n".join(texts), category)
 
 
 def _messages(

@@ -19,22 +19,10 @@ from skci._validation import (
     check_valid_name,
     join_names,
 )
+from skci.inference import planning, ranking
 from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import ParameterLabels
-from skci.inference.planning import (
-    PowerPlan,
-    TargetRegion,
-    check_margin,
-    rows_for_width,
-)
-from skci.inference.ranking import (
-    best_first,
-    compact_letters,
-    estimated_ranks,
-    intervals_to_best,
-    rank_intervals,
-)
 from skci.reports.base import columns_of
 from skci.reports.contrasts import (
     ContrastReport,
@@ -354,7 +342,7 @@ class JointReport(ReportWithContrasts):
             _kind=f"{scale}s",
             _null=1.0 if ratio else 0.0,
             _stepwise=simultaneous and adjust == "step-down",
-            _margin={} if margin is None else check_margin(margin, compared),
+            _margin={} if margin is None else planning.check_margin(margin, compared),
             _reference=to,
         )
 
@@ -591,31 +579,29 @@ class JointReport(ReportWithContrasts):
         inequality. The result contains, for each group, the positions of the estimates,
         sorted from the best to the worst, and the report.
         """
-        number = len(compared) if self._joint.simultaneous else 1
-        return [self._best_in(positions, number) for positions in compared]
-
-    def _best_in(
-        self, positions: list[int], n_metrics: int
-    ) -> tuple[list[int], BestReport]:
-        self._check_direction(positions[0])
-        joint, ordered = self._joint, best_first(self._joint, positions)
-        order = [positions.index(k) for k in ordered]
-        keys = [self._keys[k] for k in ordered]
-        level = 1 - (1 - joint.confidence_level) / n_metrics
-        level = min(level, _HIGHEST_LEVEL)
-        intervals, differences = intervals_to_best(joint.at(level), positions)
-        warn_of_intervals(differences)
-        names, factor = columns_of(keys), keys[0].factor
-        return ordered, BestReport(
-            metric=keys[0].title,
-            names={c: v for c, v in names.items() if c == factor or len({*v}) > 1},
-            estimate=self._entry(ordered[0]),
-            estimates=joint.estimates[ordered],
-            intervals=intervals[order],
-            confidence_level=joint.confidence_level,
-            greater_is_better=joint.parameters[positions[0]].trait.greater_is_better,
-            n_metrics=n_metrics,
-        )
+        joint, best = self._joint, list[tuple[list[int], BestReport]]()
+        number = max(len(compared), 1) if joint.simultaneous else 1
+        level = 1 - (1 - joint.confidence_level) / number
+        adjusted = joint.at(min(level, _HIGHEST_LEVEL))
+        for positions in compared:
+            self._check_direction(positions[0])
+            ordered = ranking.best_first(joint, positions)
+            intervals, differences = ranking.intervals_to_best(adjusted, positions)
+            warn_of_intervals(differences)
+            keys = [self._keys[k] for k in ordered]
+            names, factor = columns_of(keys), keys[0].factor
+            report = BestReport(
+                metric=keys[0].title,
+                names={c: v for c, v in names.items() if c == factor or len({*v}) > 1},
+                estimate=self._entry(ordered[0]),
+                estimates=joint.estimates[ordered],
+                intervals=intervals[[positions.index(k) for k in ordered]],
+                confidence_level=joint.confidence_level,
+                greater_is_better=joint.parameters[ordered[0]].trait.greater_is_better,
+                n_metrics=number,
+            )
+            best.append((ordered, report))
+        return best
 
     def _best_of_all(self) -> tuple[list[int], str]:
         compared = self._best(self._rankable(self._compared(self.metrics)))
@@ -713,15 +699,15 @@ class JointReport(ReportWithContrasts):
             )
         joint = self._joint
         warn_of_intervals(joint)
-        blocks = [best_first(joint, positions) for positions in blocks]
+        blocks = [ranking.best_first(joint, positions) for positions in blocks]
         keys = [self._keys[k] for positions in blocks for k in positions]
         return RankReport(
             names=columns_of(keys),
             models=[*map(attrgetter("name"), keys)],
             known_models=self._known_models,
             panels=[*map(attrgetter("panel"), keys)],
-            estimates=estimated_ranks(joint, blocks),
-            intervals=rank_intervals(joint, blocks),
+            estimates=ranking.estimated_ranks(joint, blocks),
+            intervals=ranking.rank_intervals(joint, blocks),
             confidence_level=self.confidence_level,
             simultaneous=joint.simultaneous,
             positive_label=positive_labels(joint.parameters),
@@ -765,7 +751,7 @@ class JointReport(ReportWithContrasts):
         """
         metrics = self.metrics if metric is None else [metric]
         ordered = {
-            name: best_first(
+            name: ranking.best_first(
                 self._joint, self._positions(name, self._blocks("model", [name]))
             )
             for name in metrics
@@ -781,7 +767,7 @@ class JointReport(ReportWithContrasts):
             differ = np.zeros((len(names),) * 2, dtype=bool)
             for worse, _, better in separated.get(self._keys[order[0]].panel, []):
                 differ[names.index(worse), names.index(better)] = True
-            symbols = compact_letters(differ | differ.T)
+            symbols = ranking.compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
 
@@ -914,18 +900,19 @@ class JointReport(ReportWithContrasts):
         728
         """
         if requirement is not None and power is not None and half_width is None:
-            return PowerPlan(self._joint, self._region(requirement)).n_rows(power)
+            region = self._region(requirement)
+            return planning.PowerPlan(self._joint, region).n_rows(power)
         if half_width is not None and requirement is None and power is None:
-            return rows_for_width(self._joint, half_width)
+            return planning.rows_for_width(self._joint, half_width)
         raise ValueError(
             "either half_width, or requirement and power must be given, got "
             f"{half_width=}, {requirement=} and {power=}"
         )
 
-    def _region(self, requirement: Requirements) -> TargetRegion:
+    def _region(self, requirement: Requirements) -> planning.TargetRegion:
         """Region in which intervals must lie to show requirements on models."""
         required = read_requirements(requirement, self.metrics, self._subjects)
-        region = TargetRegion(*np.full((2, len(self)), np.nan))
+        region = planning.TargetRegion(*np.full((2, len(self)), np.nan))
         for each, estimate in super()._judged(required):
             each.verdict(estimate)  # checks the value
             sign, value = each.sign, each.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, isclose
 from typing import Any, NamedTuple
 
@@ -15,8 +15,8 @@ from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items, sizes_of
 from skci.data.runs import RunsOfModels
 from skci.data.suites import Suite
-from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import TableParameter
 from skci.inference.planning import by_position, rows_for_width
 from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
@@ -82,25 +82,8 @@ class SearchReport(CrossValidationReport):
     (2, {'n_neighbors': 9})
     """
 
-    def __init__(
-        self,
-        report: CrossValidationReport,
-        parameter_settings: dict[str, dict[str, Any]],
-        n_parameter_settings: int,
-        splits: str = "",
-    ) -> None:
-        joint = report._joint
-        if joint.target:
-            target, resampling = joint.target
-            selected = f"{len(parameter_settings)} of {n_parameter_settings}"
-            target += f", {selected} parameter settings of a search"
-            if n_parameter_settings > len(parameter_settings):
-                target += " that were preselected on the same rows"
-            resampling = ", ".join(filter(None, [resampling, splits]))
-            joint = replace(joint, target=Target(target, resampling))
-        super().__init__(joint, _splits=report._splits, estimators=report.estimators)
-        self._parameter_settings = parameter_settings
-        self.n_parameter_settings = n_parameter_settings
+    _parameter_settings: dict[str, dict[str, Any]]
+    n_parameter_settings: int
 
     @property
     def parameter_settings(self) -> dict[str, dict[str, Any]]:
@@ -438,65 +421,42 @@ class VarianceOfGrades(NamedTuple):
     """NaN if no item has several samples."""
 
 
-@dataclass(frozen=True)
-class Spread:
-    """Variance components of a mean grade: between items and within items."""
+def _spread(
+    items: Items, parameter: TableParameter
+) -> tuple[VarianceOfGrades, float, float]:
+    """Return the variance components of a mean grade and their effect on the mean.
 
-    components: VarianceOfGrades
-    sample_variance: float
-    """Variance of the mean due to sampling within items, times the number of items."""
-    single_sample_variance: float
-    """Value of `sample_variance` if each item had a single sample."""
+    The second result is the variance of the mean due to sampling within items, times
+    the number of items. The third result is the value of the second result if each item
+    had a single sample.
 
-    @classmethod
-    def from_items(cls, items: Items, parameter: TableParameter) -> Spread:
-        """Compute the variance components of a mean grade from its items.
-
-        The variance within each item comes only from the samples of this item, because
-        items with more samples may vary more. An item with one sample gets the mean
-        variance within the other items.
-        """
-        key, units = parameter.key, parameter.units
-        k = items.columns.index((key.model, key.metric))
-        n_samples, squares = items.n_samples[k, units], items.squares[k, units]
-        numbers = items.sample.numbers[key.model]
-        means = numbers[units, k % numbers.shape[1]]
-        weights = items.sample.rows.weights[units]
-        share = weights / weights.sum()
-        n, repeated = len(share), n_samples > 1
-        has_sizes = (key.model, sizes_of(key.metric)) in items.columns
-        if has_sizes or not repeated.any():
-            return cls(VarianceOfGrades(np.nan, np.nan), np.nan, np.nan)
-        variances = squares / np.maximum(n_samples - 1, 1)
-        within = float(np.average(variances[repeated], weights=share[repeated]))
-        variances[~repeated] = within
-        centred = means - share @ means
-        total = share @ centred**2 * n / max(n - 1, 1)
-        between = total - share @ (variances / n_samples)
-        shares = len(items.sample.rows.weights) * share**2
-        return cls(
-            VarianceOfGrades(max(float(between), 0.0) if n > 1 else np.nan, within),
-            float(shares @ (variances / n_samples)),
-            float(shares @ variances),
-        )
-
-    def per_item(self, per_item: float, n_samples: int, parameter: Parameter) -> float:
-        """Return the planned variance of the mean, times the number of items.
-
-        The argument `per_item` is this product in the pilot. The contribution of
-        sampling within items is replaced by the contribution of `n_samples` samples per
-        item. If the pilot shows no variance between items, `n_samples` must not exceed
-        the number in the pilot.
-        """
-        planned = self.single_sample_variance / n_samples
-        if planned < self.sample_variance and self.components.between == 0:
-            raise ValueError(
-                "samples_per_item must not exceed the number in the pilot, which shows "
-                f"no variance of {parameter} between items, got {n_samples}"
-            )
-        if isclose(planned, self.sample_variance):
-            return per_item
-        return max(per_item - self.sample_variance, 0.0) + planned
+    The variance within each item comes only from the samples of this item, because
+    items with more samples may vary more. An item with one sample gets the mean
+    variance within the other items.
+    """
+    key, units = parameter.key, parameter.units
+    k = items.columns.index((key.model, key.metric))
+    n_samples, squares = items.n_samples[k, units], items.squares[k, units]
+    numbers = items.sample.numbers[key.model]
+    means = numbers[units, k % numbers.shape[1]]
+    weights = items.sample.rows.weights[units]
+    share = weights / weights.sum()
+    n, repeated = len(share), n_samples > 1
+    has_sizes = (key.model, sizes_of(key.metric)) in items.columns
+    if has_sizes or not repeated.any():
+        return VarianceOfGrades(np.nan, np.nan), np.nan, np.nan
+    variances = squares / np.maximum(n_samples - 1, 1)
+    within = float(np.average(variances[repeated], weights=share[repeated]))
+    variances[~repeated] = within
+    centred = means - share @ means
+    total = share @ centred**2 * n / max(n - 1, 1)
+    between = total - share @ (variances / n_samples)
+    shares = len(items.sample.rows.weights) * share**2
+    return (
+        VarianceOfGrades(max(float(between), 0.0) if n > 1 else np.nan, within),
+        float(shares @ (variances / n_samples)),
+        float(shares @ variances),
+    )
 
 
 class GradesReport(JointReport):
@@ -545,8 +505,8 @@ class GradesReport(JointReport):
         0.125
         """
         parameters: Any = self._joint.parameters
-        spreads = [Spread.from_items(self._items, p).components for p in parameters]
-        return dict(zip(self, spreads, strict=True))
+        components = [_spread(self._items, p)[0] for p in parameters]
+        return dict(zip(self, components, strict=True))
 
     def sample_size(
         self,
@@ -624,8 +584,16 @@ class GradesReport(JointReport):
             check_positive_number(width, "half_width")
             parameter: Any = self._joint.parameters[k]
             if samples_per_item is not None:
-                spread = Spread.from_items(self._items, parameter)
-                planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
+                components, before, single = _spread(self._items, parameter)
+                after = single / samples_per_item
+                if after < before and components.between == 0:
+                    raise ValueError(
+                        "samples_per_item must not exceed the number in the pilot, "
+                        f"which shows no variance of {parameter} between items, got "
+                        f"{samples_per_item}"
+                    )
+                if not isclose(after, before):
+                    planned[k] = max(per_item[k] - before, 0.0) + after
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
                     f"{parameter} must have a positive variance in the pilot, and also "
@@ -654,9 +622,7 @@ class SuiteReport(JointReport):
     (1,)
     """
 
-    def __init__(self, joint: JointEstimate, suite: Suite) -> None:
-        super().__init__(joint)
-        self._suite = suite
+    _suite: Suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
         """Estimate other quantities jointly from the runs of this report."""
@@ -727,7 +693,9 @@ class SuiteReport(JointReport):
         """
         suite, chosen = self._suite, self._suite.thresholds(thresholds)
         points = {(model, f"{tau:g}"): tau for model in suite.models for tau in chosen}
-        return ThresholdReport(self._estimate(suite.profile(chosen)), points)
+        return ThresholdReport(
+            self._estimate(suite.profile(chosen)), _thresholds=points
+        )
 
 
 class VotesReport(JointReport):

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from skci.inference.critical.horizon import Horizon
-from skci.measures.traits import MeasureProperties
-from skci.reports.decisions import (
-    RequirementReport,
-    check_comparisons,
-    check_requirements,
-    read_requirements,
-    unknown_subject,
-)
-from skci.reports.estimate import Verdict
+from skci.reports.decisions import RequirementReport
 from skci.reports.joint import JointReport
 from skci.reports.kinds import GradesReport
 from skci.reports.page import Part
@@ -156,109 +146,3 @@ class SequentialReport(RequirementReport):
     def _columns(self) -> list[Column]:
         looked = Column({"looked": [*self.looked]}, "at n", lambda n: str(n or ""))
         return [*super()._columns(), looked]
-
-
-class Gate:
-    """Evaluation of requirements at planned looks, as data arrive in batches.
-
-    A look is an evaluation after the first batch with which the number of items reaches
-    a planned number. The interval then uses the actual number of items.
-
-    Parameters
-    ----------
-    requirements : see `Report.requirements`
-    horizon : see `JointAccumulator.report`
-    """
-
-    def __init__(self, requirements: Any, horizon: Any) -> None:
-        check_requirements(requirements)
-        self._requirements = requirements
-        self._plan = Horizon.checked(horizon)
-        self._looks = [*self._plan.looks]
-        self._decided: dict[Any, Any] = {}  # estimates, verdicts and numbers of items
-        self.report: Any = None  # a SequentialReport after the first look
-
-    def check_names(self, metrics: list[str], models: list[str]) -> None:
-        """Check that requirements name known metrics and models."""
-        for requirement in read_requirements(self._requirements, metrics, models):
-            name = requirement.name
-            if name not in ("", *models) and requirement.pair(models) is None:
-                raise unknown_subject(name, metrics, models)
-
-    def check_metrics(self, traits: Mapping[str, MeasureProperties]) -> None:
-        """Check the metrics, directions and values of requirements.
-
-        Names of models are not checked, because they are not known yet.
-        """
-        required = read_requirements(self._requirements, [*traits], ["MODEL"])
-        check_comparisons(required, traits)
-        for x in required:
-            low, high = traits[x.metric].bounds
-            if "-" not in x.name and not low <= x.value <= high:  # not a difference
-                raise ValueError(
-                    f"requirements must have values in the range [{low:g}, {high:g}] "
-                    f"of {x.metric}, got {x.value:g}"
-                )
-
-    def is_due(self, n: int) -> bool:
-        """Whether n items have reached a planned look that has not taken place."""
-        after = 0 if self.report is None else self.report.n_used
-        if self._plan.continuous:
-            return n > after and n >= self._plan.looks[0]
-        return any(after < look <= n for look in self._plan.looks)
-
-    def look(self, report: Any) -> None:
-        """Evaluate the requirements on the items so far if a look is due."""
-        n = report._joint.source.design.n_units
-        if self.is_due(n):
-            self._evaluate(report, n, bisect(self._plan.looks, n) - 1)
-
-    def end(self, report: Any, *, final: bool) -> None:
-        """Complete the report if the items end before the last planned look.
-
-        If `final` is true, evaluate the requirements on all items. Otherwise, the
-        report names the next planned look.
-        """
-        n, looks = report._joint.source.design.n_units, self._plan.looks
-        if self.report is None or (final and n > self.report.n_used):
-            self._evaluate(report, n, bisect(looks, n))
-        if final:
-            return
-        starts = looks[:1] if self._plan.continuous else looks
-        next_look = next((look for look in starts if look > n), None)
-        pending: dict[str, Any] = {}
-        if n < looks[0]:
-            claim, size = f"before the first look at {next_look:,}", len(self.report)
-            verdict = Verdict("open", pvalue=1.0, claim=claim)
-            pending = {"verdicts": [verdict] * size, "looked": [0] * size}
-        self.report = replace(self.report, n_read=n, next_look=next_look, **pending)
-
-    def _evaluate(self, report: JointReport, n: int, position: int) -> None:
-        """Evaluate the requirements at `n` items instead of the planned number."""
-        if self._plan.continuous:
-            first, last = self._plan.looks
-            self._looks = [min(first, n), max(last, n)]
-        else:
-            self._looks[position] = n
-        horizon = replace(self._plan, looks=tuple(self._looks))
-        report = report._with(replace(report._joint, horizon=horizon))
-        found = report.requirements(self._requirements)
-        keys = zip(*found.names.values(), found.requirements, strict=True)
-        new = zip(keys, found.estimates, found.verdicts, strict=True)
-        rows = {key: self._decided.get(key, (*row, n)) for key, *row in new}
-        self._decided = {key: row for key, row in rows.items() if row[1] != "open"}
-        estimates, verdicts, looked = zip(*rows.values(), strict=True)
-        self.report = SequentialReport(
-            **vars(found) | {"estimates": estimates, "verdicts": verdicts},
-            report=report,
-            looked=looked,
-            n_planned=self._plan.looks[-1],
-            n_read=n,
-        )
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether every requirement is decided, or the last look was made."""
-        if self.report is None:
-            return False
-        return self.report.is_decided or self.report.n_used >= self.report.n_planned

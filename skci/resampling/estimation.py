@@ -28,13 +28,7 @@ from skci.inference.row_estimates import RowEstimates
 from skci.metrics.metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.kinds import CrossValidationReport
-from skci.resampling.pooling import (
-    FOLD,
-    EvaluatedPool,
-    compared_within_folds,
-    estimate_folds,
-    mean_over_folds,
-)
+from skci.resampling import pooling
 from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import Pool, ResampledRows, Split, take_rows
 
@@ -271,14 +265,16 @@ class Resampling:
         options = RowOptions(
             sample_weight=None if weights is None else weights[rows],
             groups=None if groups is None else groups[rows],
-            by={FOLD: folds} if by_fold or scores else None,
+            by={pooling.FOLD: folds} if by_fold or scores else None,
         )
         reader = self.metric_set.reader(self.rows.y[rows], options)
         if self.labels:
             reader = reader.with_labels(self.labels, self.pos_label)
         return reader.sample(predicted, scores or None, by_rows)
 
-    def evaluate(self, scheme: Scheme) -> Iterator[tuple[list[EvaluatedPool], int]]:
+    def evaluate(
+        self, scheme: Scheme
+    ) -> Iterator[tuple[list[pooling.EvaluatedPool], int]]:
         """Evaluate a resampling scheme in batches, with one fit per training set.
 
         A pool is a set of splits that are evaluated together. For each batch, the
@@ -301,7 +297,7 @@ class Resampling:
                         rows = np.searchsorted(sets[key].test, test)
                         fitted.append(_select(by_set[key], rows))
                     sample = self.sample(splits, fitted, by_rows=scheme.needs_means)
-                    pool = EvaluatedPool(
+                    pool = pooling.EvaluatedPool(
                         self.metric_set, sample, splits, fitted, keys or ()
                     )
                     keys = keys or [parameter.key for parameter in pool.parameters]
@@ -377,9 +373,11 @@ class Resampling:
             print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
         return Progress("fits", n_fits, self.verbose)
 
-    def _warn_of_stratified(self, pool: EvaluatedPool) -> None:
+    def _warn_of_stratified(self, pool: pooling.EvaluatedPool) -> None:
         """Warn if stratified splits hide the variance of the prevalence."""
-        if self.rows.is_stratified and (moving := pool.moving_with_prevalence):
+        splitters = [kind.__name__ for kind in type(self.rows.cv).__mro__]
+        is_stratified = any("Stratified" in name for name in splitters)
+        if is_stratified and (moving := pool.moving_with_prevalence):
             warn_caller(
                 f"{', '.join(moving)}: the variance between stratified "
                 "splits omits the variance of the prevalence, on which the metric "
@@ -420,9 +418,9 @@ class Resampling:
                 f"{type(self.rows.cv).__name__}, which tests some rows again"
             )
         with self._announced(len(pool)) as line:
-            fitted = self.fit(pool, FOLD, models, line=line)
+            fitted = self.fit(pool, pooling.FOLD, models, line=line)
         sample = self.sample(pool, fitted, True)
-        joint = mean_over_folds(estimate_folds(self.metric_set, sample))
+        joint = pooling.mean_over_folds(pooling.estimate_folds(self.metric_set, sample))
         estimators = _estimators(fitted)
         return CrossValidationReport(joint, _splits=splits, estimators=estimators)
 
@@ -466,7 +464,7 @@ def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
     Second derivatives of areas under curves are dropped. They would compare out-of-fold
     scores of different models.
     """
-    fixed = with_fixed_estimate(compared_within_folds(parameter), estimate)
+    fixed = with_fixed_estimate(pooling.compared_within_folds(parameter), estimate)
     if parameter.support.classes:
         fixed = replace(fixed, trait=replace(fixed.trait, has_curvature=False))
     return fixed

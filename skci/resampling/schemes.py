@@ -22,12 +22,7 @@ from skci.inference.resampling_variance import (
     leave_one_out_bootstrap,
 )
 from skci.resampling.pooling import EvaluatedPool
-from skci.resampling.splitting import (
-    Pool,
-    ResampledRows,
-    Split,
-    is_number_of_folds,
-)
+from skci.resampling.splitting import Pool, ResampledRows, Split, is_number_of_folds
 
 _BATCH = 16  # number of splits whose predictions are in memory at once
 _CORRECTED, HALVES = "corrected-t", "5x2-t"

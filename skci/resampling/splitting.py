@@ -112,11 +112,6 @@ class ResampledRows:
         return splits
 
     @property
-    def is_stratified(self) -> bool:
-        """Whether the name of the splitter's class contains "Stratified"."""
-        return any("Stratified" in kind.__name__ for kind in type(self.cv).__mro__)
-
-    @property
     def _splitter(self) -> Any:
         if is_number_of_folds(self.cv):
             folds = KFold if self.groups is None else GroupKFold
