@@ -81,7 +81,8 @@ QUANTILES = (np.arange(100_000) + 0.5) / 100_000
 def test_the_weight_of_a_tail_is_a_ratio_of_distances_of_quantiles(totals, ratio):
     for values in (totals, 7 * totals + 100, -totals / 3):
         values = values - values.mean()
-        assert weight_of_tail(values) == pytest.approx(np.log(ratio), abs=1e-3)
+        found = weight_of_tail(values, np.ones(len(values), int))
+        assert found == pytest.approx(np.log(ratio), abs=1e-3)
 
 
 @pytest.mark.parametrize("shape", [0.2, 0.8])
@@ -89,7 +90,8 @@ def test_the_shape_by_ratios_is_that_of_a_pareto_distribution(shape):
     """Log ratios are exponential, so that the error is the shape over root m."""
     rng = np.random.default_rng(3)
     samples = rng.pareto(1 / shape, (400, 900)) + 1
-    found = [shape_of_ratios(np.append(0, sample)) for sample in samples]
+    once = np.ones(901, int)
+    found = [shape_of_ratios(np.append(0, sample), once) for sample in samples]
     m = 3 * np.sqrt(901)
     assert np.mean(found) == pytest.approx(shape, abs=4 * shape / np.sqrt(400 * m))
     assert np.std(found) == pytest.approx(shape / np.sqrt(m), rel=0.15)
@@ -102,11 +104,13 @@ def test_the_tail_is_that_of_weighted_totals_of_independent_units():
     number = 2 * unit // 3
     totals = weights * (influence - np.average(influence, weights=weights))
     rows = Rows.from_rows(unit, 300, weights)
-    found = tail_shape(components(IndependentRows(300), rows, influence, unit))
-    assert found == pytest.approx(weight_of_tail(totals))
+    parts = components(IndependentRows(300), rows, influence, unit)
+    found = tail_shape(parts, weight_of_tail)
+    assert found == pytest.approx(weight_of_tail(totals, np.ones(300, int)))
     design = Clusters.from_rows(np.arange(200), number, unit, weights / rows.scale)
-    found = tail_shape(components(design, rows, influence, unit))
-    assert found == pytest.approx(weight_of_tail(np.bincount(number, totals)))
+    found = tail_shape(components(design, rows, influence, unit), weight_of_tail)
+    by_group = np.bincount(number, totals)
+    assert found == pytest.approx(weight_of_tail(by_group, np.ones(200, int)))
 
 
 def heavy_tail(estimate):

@@ -5,10 +5,7 @@ The public names are in ``__all__``.
 
 from skci.inference.critical.max_distribution import CriticalValue, critical_value
 
-__all__ = [
-    "CriticalValue",
-    "critical_value",
-]
+__all__ = ["CriticalValue", "critical_value"]
 
 
 def __dir__() -> list[str]:

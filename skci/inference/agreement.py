@@ -25,12 +25,7 @@ import numpy as np
 from skci._arrays import Array, dataclass
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Influences, Rows
-from skci.measures.functional import (
-    Component,
-    Mean,
-    SubsetFunctional,
-    without_negation,
-)
+from skci.measures.functional import Component, Mean, SubsetFunctional, without_negation
 
 _GRID = (0.1, 0.2, 0.3, 0.4, 0.5)  # shares of positive units and of probabilities
 VALUES, PAIRS, RANKS = (
@@ -280,17 +275,8 @@ class _Term(NamedTuple):
             values = values if isinstance(values, np.ndarray) else values.toarray()
         return values[self.cells[self.inside]]
 
-    @property
-    def positive(self) -> Array:
-        """Number of classes for which each unit is a positive row."""
-        return self._count(self.functional.positive)
-
-    @property
-    def negative(self) -> Array:
-        """Number of classes for which each unit is a negative row."""
-        return self._count(~self.functional.positive)
-
-    def _count(self, flags: Array) -> Array:
+    def count_classes(self, flags: Array) -> Array:
+        """Count for each unit the classes for which the unit has a flag."""
         flags_of_units = np.append(flags, False)[self.cells]
         return flags_of_units.reshape(len(flags_of_units), -1).sum(axis=1)
 
@@ -370,14 +356,12 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
     Units are rows or clusters.
     """
-    counts = area.positive, area.negative
-    (positive, first), (negative, second) = (
-        _units(count, rows, design) for count in counts
-    )
+    flags, total = area.functional.positive, rows.weights[area.inside].sum()
+    counts = [area.count_classes(flags), area.count_classes(~flags)]
+    (positive, first), (negative, second) = (_units(k, rows, design) for k in counts)
+    first_share, second_share = (float(k @ rows.weights / total) for k in counts)
     overlap = bool((first & second).any())
-    total = rows.weights[area.inside].sum()
-    shares = (float(count @ rows.weights / total) for count in counts)
-    return Pairs(positive, negative, overlap, (next(shares), next(shares)))
+    return Pairs(positive, negative, overlap, (first_share, second_share))
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:

@@ -10,22 +10,14 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
-from skci.inference.designs.totals import (
-    UnitWeights,
-    intraclass_correlation,
-    moments,
-)
+from skci.inference.designs.totals import UnitWeights, intraclass_correlation, moments
 from skci.inference.designs.units import (
     IndependentRows,
     all_units_are_rows,
     unit_weights_of_rows,
 )
 from skci.inference.parameter import CellMap, TableParameter
-from skci.inference.row_estimate import (
-    NO_VARIANCE,
-    RowEstimate,
-    small_sample_factor,
-)
+from skci.inference.row_estimate import NO_VARIANCE, RowEstimate, small_sample_factor
 from skci.inference.rows import Influences, Rows
 from skci.inference.stratified import (
     StratifiedTable,
@@ -114,23 +106,15 @@ class DesignEstimate(RowEstimate):
         """Mask of the parameter's rows, except rows of strata with constant values."""
         units = self.parameter.units
         if self._strata is not None:
-            units = units & np.isin(
-                self._strata,
-                np.unique(self._strata[self._informative_strata_mask]),
-            )
+            units = units & np.isin(self._strata, self._informative_strata)
         return units
 
     @cached_property
-    def _informative_strata_mask(self) -> Array:
-        """Mask of the rows in strata within which influence values can differ.
-
-        Without an enumeration of the possible outcomes, the mask contains the rows with
-        influence on the estimate.
-        """
+    def _informative_strata(self) -> Array:
+        """Strata within which influence values can differ."""
         if self.table_by_stratum is None:
-            return self._with_influence
-        mask: Array = np.isin(self._strata, self.table_by_stratum.informative_strata)
-        return mask
+            return np.unique(self._strata[self._with_influence])
+        return self.table_by_stratum.informative_strata
 
     @cached_property
     def table_by_stratum(self) -> StratifiedTable | None:
@@ -146,7 +130,7 @@ class DesignEstimate(RowEstimate):
             return False
         if self.components:
             return any(component.spans_strata for component in self.components)
-        return len(np.unique(self._strata[self._informative_strata_mask])) > 1
+        return len(self._informative_strata) > 1
 
     @cached_property
     def is_simple(self) -> bool:
@@ -294,7 +278,9 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
+        parameter, method = self.parameter, self.parameter.interval_method
+        smooths = method.smooths
+        is_unadjusted = not method.adds_variance and self._strata is None
         sparse = smooths and self.spans_strata and self.table_by_stratum is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [_SPARSE]
@@ -309,9 +295,9 @@ class DesignEstimate(RowEstimate):
         if not reasons:
             if smooths and self._may_lack_clusters:
                 reasons.append(_UNSEEN)
-            elif self._is_label_sensitive:
+            elif is_unadjusted and self._is_label_sensitive:
                 reasons.append(_ONE_LABEL)
-            elif self._is_less_than_exchangeable:
+            elif is_unadjusted and self._is_less_than_exchangeable:
                 reasons.append(_LESS_VARIABLE)
         reason = self.has_variance and self.design.small_sample_reason(self._influences)
         if reason:
@@ -326,13 +312,9 @@ class DesignEstimate(RowEstimate):
         """Whether another true label of a single row would change the estimate much.
 
         If so, errors on rows with large weights are too rare for a reliable variance.
-        The result is False for interval methods that add pseudo-counts or noise, which
-        account for such errors. The result is also False for stratified samples, where
-        weights are not random.
+        Interval methods that add pseudo-counts or noise account for such errors, and in
+        stratified samples weights are not random.
         """
-        method = self.parameter.interval_method
-        if method.adds_variance or self._strata is not None:
-            return False
         change = max_label_sensitivity(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
 
@@ -340,14 +322,12 @@ class DesignEstimate(RowEstimate):
     def _is_less_than_exchangeable(self) -> bool:
         """Whether errors unrelated to weights and clusters would vary much more.
 
-        The result is False for interval methods that add pseudo-counts or noise, which
-        already use the design effect of such errors. The result is also False if the
-        compared parameters depend on different rows, because the weights are then not
-        random. For example, labels may be requested with known probabilities.
+        Interval methods that add pseudo-counts or noise already use the design effect
+        of such errors. The result is False if the compared parameters depend on
+        different rows, because the weights are then not random. For example, labels may
+        be requested with known probabilities.
         """
-        parameter, method = self.parameter, self.parameter.interval_method
-        if method.adds_variance or self._strata is not None:
-            return False
+        parameter = self.parameter
         has_parts = bool(parameter.components) and not parameter.covers_all_units
         if has_parts or self.rows.are_mixtures:
             return False

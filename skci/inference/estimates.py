@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, combinations
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,12 +25,7 @@ from skci.inference.critical.correlation import (
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.intervals.methods import AvailableData, Task, automatic
-from skci.inference.parameter import (
-    CANCELLED,
-    Contrasts,
-    Parameter,
-    ParameterLabels,
-)
+from skci.inference.parameter import CANCELLED, Contrasts, Parameter, ParameterLabels
 from skci.inference.row_estimate import ENOUGH_FOR_NORMAL, heavy_tail
 from skci.inference.rows import Influences, Rows
 from skci.measures.traits import MeasureProperties
@@ -69,6 +65,17 @@ class Estimates:
     """Interval methods that "auto" prefers to the methods of the measure."""
     size_limit: str = ""
     """Limit on the number of contrasts that rules out other interval methods."""
+    has_replicates: ClassVar[Any] = True
+    """Whether the variance can be estimated from replicates.
+
+    If so, a variance of zero is an estimate. Otherwise, the variance is unknown.
+    """
+    is_simple: ClassVar[Any] = True
+    """Whether rows are a simple random sample; True for user-supplied estimates."""
+    n_groups: ClassVar[Any] = None
+    """Number of clusters, or None if rows are independent."""
+    design_description: ClassVar[Any] = ""
+    """Description of the sampling design in the header of a report."""
     row_estimates: Any = None
     """`RowEstimates` of the same parameters, whose only source of variance is the rows.
 
@@ -121,35 +128,9 @@ class Estimates:
         return np.sqrt(self.variances)
 
     @property
-    def has_replicates(self) -> bool:
-        """Whether the variance can be estimated from replicates.
-
-        If so, a variance of zero is an estimate. Otherwise, the variance is unknown.
-        """
-        return True
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether rows are a simple random sample.
-
-        The value is True for user-supplied estimates.
-        """
-        return True
-
-    @property
-    def n_groups(self) -> int | None:
-        """Number of clusters, or None if rows are independent."""
-        return None
-
-    @property
     def n_strata(self) -> int:
         """Number of strata, which is 1 for a sample without strata."""
         return 1 if self.design is None else self.design.n_strata
-
-    @property
-    def design_description(self) -> str:
-        """Description of the sampling design in the header of a report."""
-        return ""
 
     @property
     def design_effects(self) -> Array:
@@ -351,14 +332,17 @@ class ManyContrasts(Estimates):
     size_limit: str = ""
     available: ClassVar[AvailableData] = "covariance"
 
+    rows = property(attrgetter("base.rows"))
+    n_groups = property(attrgetter("base.n_groups"))
+    design_description = property(attrgetter("base.design_description"))
+
     @classmethod
-    def from_estimates(cls, base: Any, size_limit: str = "") -> ManyContrasts:
+    def from_estimates(cls, base: Any) -> ManyContrasts:
         """Treat each estimate as a contrast with a single component."""
         return cls(
             parameters=base.parameters,
             base=base,
             slopes=sparse.csr_array(sparse.eye(len(base.parameters))),
-            size_limit=size_limit,
         )
 
     @property
@@ -384,9 +368,8 @@ class ManyContrasts(Estimates):
         for k in range(size):
             values = self.slopes[[k]] @ influences
             combined = Influences([values[0]], [units], base.rows)
-            df[k] = moments(
-                base.design.variance_components(combined)
-            ).degrees_of_freedom
+            components = base.design.variance_components(combined)
+            df[k] = moments(components).degrees_of_freedom
         return np.where(self.variances > 0, df, np.inf)
 
     @cached_property
@@ -491,18 +474,6 @@ class ManyContrasts(Estimates):
             slopes=(slopes @ self.slopes).tocsr(),
             size_limit="",
         )
-
-    @property
-    def rows(self) -> Rows:  # type: ignore[override]
-        return self.base.rows
-
-    @property
-    def design_description(self) -> str:
-        return self.base.design_description
-
-    @property
-    def n_groups(self) -> int | None:
-        return self.base.n_groups
 
     @cached_property
     def _reasons(self) -> list[SmallSampleReason]:

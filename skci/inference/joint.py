@@ -23,10 +23,7 @@ from skci.inference.critical.correlation import (
     correlation_from,
     shrink_correlation,
 )
-from skci.inference.critical.horizon import (
-    Horizon,
-    sequential_maximum,
-)
+from skci.inference.critical.horizon import Horizon, sequential_maximum
 from skci.inference.critical.max_distribution import (
     Alternative,
     CriticalValue,
@@ -34,12 +31,7 @@ from skci.inference.critical.max_distribution import (
 )
 from skci.inference.designs.design import SampleDesign
 from skci.inference.estimates import MAX_TABLES, Estimates
-from skci.inference.intervals.methods import (
-    INTERVALS,
-    METHODS,
-    IntervalMethod,
-    Task,
-)
+from skci.inference.intervals.methods import INTERVALS, METHODS, IntervalMethod, Task
 from skci.inference.parameter import Contrasts, Parameter, TableParameter
 from skci.inference.row_estimates import RowEstimates
 from skci.inference.rows import Rows
@@ -310,9 +302,7 @@ class JointEstimate:
     @cached_property
     def _are_normal(self) -> bool:
         """Whether all degrees of freedom are infinite, so that quantiles are normal."""
-        return (
-            min(self.source.degrees_of_freedom.tolist(), default=math.inf) == math.inf
-        )
+        return bool(np.isinf(self.source.degrees_of_freedom).all())
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """Convert normal quantiles to t quantiles with the same tail probabilities.
@@ -386,26 +376,18 @@ class JointEstimate:
         Only parameters with an estimated variance have a test statistic. For individual
         intervals, the result is the distribution of a single statistic.
         """
-        maximum = self._maxima.get(alternative)
-        if maximum is not None:
-            return maximum
-        usable = np.flatnonzero(self.usable)
-        if self.is_individual:
-            maximum = self._maximum_from(np.ones((1, 1)), None, alternative)
-        elif self._loadings is not None:
-            maximum = MaxDistribution(
-                self._loadings.take(usable),
-                alternative=alternative,
-                random_state=self.random_state,
-            )
-        else:
-            correlation = self._shrunk_correlation
-            if not self.usable.all():
-                correlation = correlation[np.ix_(usable, usable)]
-            df = self.source.common_df
+        if alternative not in self._maxima:
+            usable, df = np.flatnonzero(self.usable), None
+            correlation: Any = np.ones((1, 1))
+            if not self.is_individual and self._loadings is not None:
+                correlation = self._loadings.take(usable)
+            elif not self.is_individual:
+                correlation, df = self._shrunk_correlation, self.source.common_df
+                if not self.usable.all():
+                    correlation = correlation[np.ix_(usable, usable)]
             maximum = self._maximum_from(correlation, df, alternative)
-        self._maxima[alternative] = maximum
-        return maximum
+            self._maxima[alternative] = maximum
+        return self._maxima[alternative]
 
     def maximum_at(self, positions: Array, signs: Array) -> MaxDistribution:
         """Return the one-sided distribution of the maximum of several test statistics.
@@ -434,7 +416,7 @@ class JointEstimate:
 
     def _maximum_from(
         self,
-        correlation: Array,
+        correlation: Any,
         df: float | None,
         alternative: Alternative,
         **options: Any,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from skci.measures.functional import (
 )
 from skci.measures.traits import EDGE, MeasureProperties
 
-_COVERS_ALL_UNITS = attrgetter("covers_all_units")
 _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
 _ROUNDING = 1e-9  # largest distance of an estimate from its range by rounding
 
@@ -164,8 +163,7 @@ class CellMap:
         index = []
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
-        cells: Array = self.cells[tuple(index)]
-        return cells
+        return self.cells[tuple(index)]
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
         """Return a map in which only units of some subgroups have table cells."""
@@ -238,6 +236,10 @@ class Parameter:
     """Whether contrasts use only the units that all compared means cover."""
     agreement: Any = None
     """`Agreement` of two compared models, if they agree in all rows, else None."""
+    is_on_boundary: ClassVar[Any] = False
+    """Whether an area under a curve, or each area in a contrast, is 0 or 1."""
+    support: ClassVar[Any] = InformativeRows()
+    """Rows that determine how precisely the variance is estimated."""
 
     @property
     def value(self) -> float:
@@ -268,16 +270,6 @@ class Parameter:
         if measure is None:
             return self.trait, self.estimate, 1
         return measure, -self.estimate, -1
-
-    @property
-    def is_on_boundary(self) -> bool:
-        """Whether an area under a curve, or each area in a contrast, is 0 or 1."""
-        return False
-
-    @property
-    def support(self) -> InformativeRows:
-        """Rows that determine how precisely the variance is estimated."""
-        return InformativeRows()
 
     def __str__(self) -> str:
         return str(self.key)
@@ -382,7 +374,8 @@ class TableParameter(Parameter):
 
         For a contrast, all compared parameters must depend on all units.
         """
-        return bool(self.units.all()) and all(map(_COVERS_ALL_UNITS, self.components))
+        components_cover = map(attrgetter("covers_all_units"), self.components)
+        return bool(self.units.all()) and all(components_cover)
 
     @cached_property
     def value(self) -> float:

@@ -115,8 +115,6 @@ def _usable_statistics(
     """
     usable = np.flatnonzero(joint.usable)
     nulls = np.broadcast_to(null, len(joint.parameters))[usable]
-    if not len(usable):
-        return usable, np.zeros(0)
     return usable, _two_sided_statistics(joint, usable, nulls)
 
 

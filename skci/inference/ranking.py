@@ -212,7 +212,8 @@ def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Arr
     else:
         n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
         for k in progress(models, "ranks", len(models)):
-            counts = pairs.with_parameter(k).counts(joint, factor)
+            with_k = pairs.subset((pairs.better == k) | (pairs.worse == k))
+            counts = with_k.counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     sizes = [*map(len, panels)]
     highest = np.repeat(sizes, sizes) - n_worse[models]
@@ -234,10 +235,6 @@ class _OrderedPairs(NamedTuple):
     def subset(self, rows: Array) -> _OrderedPairs:
         """Return the pairs at the positions or in the mask `rows`."""
         return _OrderedPairs(*(column[rows] for column in self))
-
-    def with_parameter(self, k: int) -> _OrderedPairs:
-        """Return the pairs that include parameter k."""
-        return self.subset((self.better == k) | (self.worse == k))
 
     def with_variance(self, factor: Array) -> _OrderedPairs:
         """Return the pairs whose difference has a nonzero variance.
@@ -324,8 +321,10 @@ def compact_letters(differ: Array) -> list[str]:
     groups = sorted(map(sorted, _maximal_cliques(similar)))
     letters: list[str] = [""] * len(similar)
     for index, group in enumerate(groups):
+        # The sequence of letters is a, ..., z, a1, b1, ...
+        number, letter = divmod(index, 26)
         for row in group:
-            letters[row] += _letter(index)
+            letters[row] += chr(ord("a") + letter) + (str(number) if number else "")
     return letters
 
 
@@ -350,9 +349,3 @@ def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset
             adjacent = neighbours[k] - {k}
             stack.append((clique | {k}, candidates & adjacent, excluded & adjacent))
             candidates, excluded = candidates - {k}, excluded | {k}
-
-
-def _letter(k: int) -> str:
-    """Return letter k of the sequence a, ..., z, a1, b1, ..."""
-    round_, letter = divmod(k, 26)
-    return chr(ord("a") + letter) + (str(round_) if round_ else "")

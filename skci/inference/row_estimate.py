@@ -12,18 +12,8 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from skci._arrays import Array, cached_property, dataclass, dot
-from skci.inference.designs.design import (
-    Component,
-    SampleDesign,
-    SmallSampleReason,
-)
-from skci.inference.designs.totals import (
-    Moments,
-    moments,
-    shape_of_ratios,
-    tail_shape,
-    weight_of_tail,
-)
+from skci.inference.designs import totals
+from skci.inference.designs.design import Component, SampleDesign, SmallSampleReason
 from skci.inference.designs.units import unit_weights_of_rows
 from skci.inference.intervals.methods import Task
 from skci.inference.parameter import TableParameter
@@ -287,7 +277,7 @@ class RowEstimate:
         )
 
     @cached_property
-    def moments(self) -> Moments:
+    def moments(self) -> totals.Moments:
         """Variance, skewness and degrees of freedom of the estimate.
 
         The moments are computed from totals of influence values over independent units.
@@ -295,7 +285,7 @@ class RowEstimate:
         classes = self.parameter.support.classes
         is_partition = classes and not (self.components and self._classes_cross)
         pooled = self._pooled_units(classes) if is_partition else []
-        return moments(self._variance_components(self.influence), pooled)
+        return totals.moments(self._variance_components(self.influence), pooled)
 
     @property
     def _classes_cross(self) -> bool:
@@ -477,11 +467,9 @@ class RowEstimate:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             curvature = (left + right - 2 * middle) / (_STEP * (right - left))
-        return (
-            float(np.clip(curvature, -_MAX_HALL, _MAX_HALL))
-            if np.isfinite(curvature)
-            else 0.0
-        )
+        if not np.isfinite(curvature):
+            return 0.0
+        return float(np.clip(curvature, -_MAX_HALL, _MAX_HALL))
 
     @property
     def _direction(self) -> Array:
@@ -605,7 +593,7 @@ class RowEstimate:
     @property
     def has_heavy_tail(self) -> bool:
         """Whether quantiles of influence values indicate an infinite variance."""
-        return self.has_variance and self._tail_shape(weight_of_tail) > _HEAVY
+        return self.has_variance and self._tail_shape(totals.weight_of_tail) > _HEAVY
 
     @property
     def _has_neglected_tail(self) -> bool:
@@ -621,7 +609,7 @@ class RowEstimate:
         threshold = _HEAVY
         if not self.components and abs(self._curvature) < _STRAIGHT:
             threshold = _HEAVY_LOSSES - _SMALL_N / self.n_units
-        return self._tail_shape(weight_of_tail) > threshold
+        return self._tail_shape(totals.weight_of_tail) > threshold
 
     @property
     def has_heavy_losses(self) -> bool:
@@ -629,9 +617,9 @@ class RowEstimate:
 
         The criterion also detects heavy tails in samples without a single extreme loss.
         """
-        return (
-            self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
-        )
+        if not self.has_variance:
+            return False
+        return self._tail_shape(totals.shape_of_ratios) > _HEAVY_BY_RATIOS
 
     def _tail_shape(self, shape: Callable[..., float]) -> float:
         """Return the tail index of the influence values.
@@ -647,7 +635,7 @@ class RowEstimate:
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
-        return tail_shape(self.design.components(influences), shape)
+        return totals.tail_shape(self.design.components(influences), shape)
 
     def task(self, standard_error: float) -> Task:
         """Return the input of the interval method.
@@ -658,8 +646,10 @@ class RowEstimate:
         parameter, hall = self.parameter, (0.0, 0.0, 0.0)
         trait, estimate, sign = parameter.without_negation
         if parameter.interval_method.corrects_skewness:
-            a, b, c = self._scaled_hall_coefficients(standard_error)
-            hall = sign * a, sign * b, sign * c
+            estimated = self.estimated_variance  # without the noise of the method
+            share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
+            a, b, c = self.hall_coefficients
+            hall = sign * a * share, sign * b * share, sign * c * share
         functional, counts, effect = self.table_of_interval
         return Task(
             trait,
@@ -673,12 +663,3 @@ class RowEstimate:
             sign,
             parameter.agreement,
         )
-
-    def _scaled_hall_coefficients(
-        self, standard_error: float
-    ) -> tuple[float, float, float]:
-        """Scale Hall's coefficients to a standard error that includes added noise."""
-        estimated = self.estimated_variance
-        a, b, c = self.hall_coefficients  # without noise
-        share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
-        return a * share, b * share, c * share

@@ -16,7 +16,7 @@ from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.design_estimate import DesignEstimate
 from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import covariance
-from skci.inference.designs.units import is_simple
+from skci.inference.designs.units import Clusters, is_simple
 from skci.inference.estimates import MAX_TABLES, Estimates, ManyContrasts
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.parameter import Contrasts, TableParameter
@@ -73,7 +73,7 @@ class RowEstimates(Estimates):
         For example, clusters of one row each are replaced by independent rows.
         """
         design = self.design
-        return design if design.rows_are_units else design.simplified(self.rows)
+        return design.simplified(self.rows) if isinstance(design, Clusters) else design
 
     @cached_property
     def by_parameter(self) -> list[RowEstimate]:
@@ -284,9 +284,8 @@ class RowEstimates(Estimates):
             for parameter in self.parameters
         ]
         limit = f"other methods need at most {MAX_TABLES:,} contrasts"
-        base = self.with_parameters(parameters)
-        estimates = ManyContrasts.from_estimates(base, limit)
-        estimates = replace(estimates, parameters=self.parameters)
+        estimates = ManyContrasts.from_estimates(self.with_parameters(parameters))
+        estimates = replace(estimates, parameters=self.parameters, size_limit=limit)
         return estimates.contrast(contrasts, ratio, method)
 
 

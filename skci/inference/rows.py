@@ -151,8 +151,7 @@ class Rows:
         if self.powers is None:
             return self.weights / np.maximum(self.frequencies, 1)
         _, cubes, fourths = self.powers
-        largest: Array = fourths / np.where(cubes > 0, cubes, 1)
-        return largest
+        return fourths / np.where(cubes > 0, cubes, 1)
 
     def merge_units(self, unit: Array, n_units: int) -> Rows:
         """Merge units. `unit` contains the new index of each unit."""
@@ -264,8 +263,7 @@ class Influences:
         shares = self.rows.shares
         if self.orders is not None:
             shares = shares ** self.orders[k]
-        column: Array = self.values[k][self.indices[k]] * shares
-        return column
+        return self.values[k][self.indices[k]] * shares
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         columns = [self.column(k) for k in range(len(self.values))]

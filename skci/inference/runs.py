@@ -100,8 +100,7 @@ def _run_set(
     def due_to_rows(positions: Array) -> Array:
         coefficients = means[np.ix_(members, positions)]
         block = covariance[np.ix_(positions, positions)]
-        products: Array = coefficients @ block @ coefficients.T
-        return products
+        return coefficients @ block @ coefficients.T
 
     shares = [means[np.ix_(members, run)] @ values[run] for run in runs]
     deviations = np.array(shares) - np.mean(shares, axis=0)

@@ -237,30 +237,24 @@ class Loadings:
             return Loadings(self.rows(positions))
         return Loadings(self.factor, self.combinations[positions])
 
-    @cached_property
-    def variances(self) -> Array:
-        """Variance of each coordinate: the sum of its squared loadings."""
-        if self.combinations is None:
-            return np.einsum("kr,kr->k", self.factor, self.factor)
-        return variances_of(self.combinations, self.factor @ self.factor.T)
-
     def standardised(self) -> Loadings:
-        """Return the loadings of coordinates rescaled to variance 1."""
-        scales = 1 / np.sqrt(self.variances)
-        if self.combinations is None:
-            return Loadings(self.factor * scales[:, np.newaxis])
-        scaled = self.combinations.copy()
-        scaled.data = scaled.data * np.repeat(scales, np.diff(scaled.indptr))
-        return Loadings(self.factor, scaled)
+        """Rescale the coordinates to variance 1, and use their principal components.
 
-    def principal(self) -> Loadings:
-        """Return the loadings on the principal components, by descending variance."""
-        if self.combinations is None:
-            products = self.factor.T @ self.factor
+        The factors are then principal components, by descending variance.
+        """
+        factor, combinations = self.factor, self.combinations
+        if combinations is None:
+            variances = np.einsum("kr,kr->k", factor, factor)
+            factor = factor * (1 / np.sqrt(variances))[:, np.newaxis]
+            products = factor.T @ factor
         else:
-            inner = (self.combinations.T @ self.combinations).toarray()
-            products = self.factor.T @ inner @ self.factor
-        return Loadings(self.factor @ principal_axes(products), self.combinations)
+            scales = 1 / np.sqrt(variances_of(combinations, factor @ factor.T))
+            combinations = combinations.copy()
+            lengths = np.diff(combinations.indptr)
+            combinations.data = combinations.data * np.repeat(scales, lengths)
+            inner = (combinations.T @ combinations).toarray()
+            products = factor.T @ inner @ factor
+        return Loadings(factor @ principal_axes(products), combinations)
 
     def project(self, y: Array) -> Array:
         """Multiply each row y of an array of shape (n, r) by B.
@@ -297,10 +291,8 @@ class Loadings:
             rho = self.take(coordinates).project(self.rows(first_coordinates))
             cells = np.rint((np.clip(rho, -1, 1) + 1) * _ROUNDED).astype(np.int32)
             counts += np.bincount(cells.ravel("K"), minlength=len(counts))
-            duplicates = cells[
-                np.tril_indices(len(first_coordinates))
-            ]  # each pair counts once
-            counts -= np.bincount(duplicates, minlength=len(counts))
+            twice = np.tril_indices(len(first_coordinates))  # each pair counts once
+            counts -= np.bincount(cells[twice], minlength=len(counts))
         return np.linspace(-1, 1, len(counts)), counts
 
 

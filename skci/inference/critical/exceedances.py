@@ -38,10 +38,8 @@ _LENGTHS = 1 << 16  # cells of the table of the length
 def radial_sf(length: Array, rank: int, df: float) -> Array:
     """Return the probability that a normal or t vector is longer than `length`."""
     if np.isinf(df):
-        tail: Array = special.chdtrc(rank, length**2)
-    else:
-        tail = special.fdtrc(rank, df, length**2 / rank)
-    return tail
+        return special.chdtrc(rank, length**2)
+    return special.fdtrc(rank, df, length**2 / rank)
 
 
 class Table:
@@ -269,11 +267,8 @@ class DiagonalSampler(_FactorModel):
     def exceed(self, x: Array, q: float) -> Array:
         """Return the probability that x + sqrt(d) e_j exceeds q."""
         deviation = np.sqrt(self.noise)
-        upper: Array = special.ndtr((x - q) / deviation)
-        if self.sides == 1:
-            return upper
-        lower: Array = special.ndtr((-x - q) / deviation)
-        return upper + lower
+        upper = special.ndtr((x - q) / deviation)
+        return upper if self.sides == 1 else upper + special.ndtr((-x - q) / deviation)
 
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]

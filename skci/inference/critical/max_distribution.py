@@ -303,23 +303,13 @@ class QuantileSearch:
         rho, counts = self.pairs
         scale, weights = self.marginal.chi
         both = both_exceed(rho, q * scale[:, np.newaxis], self.marginal.sides)
-        control_means = np.array([weights @ (both @ counts), 1.0])[
-            : len(controls), np.newaxis
-        ]
+        control_means = np.array([[weights @ (both @ counts)], [1.0]])[: len(controls)]
         deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
         products = np.einsum("aij,bij->ab", deviations, deviations)
         covariances = np.einsum("aij,ij->a", deviations, probabilities[1])
         slopes = np.linalg.pinv(products, hermitian=True) @ covariances
         means: Array = probabilities.mean(axis=2)
         return means - slopes @ (controls.mean(axis=2) - control_means)
-
-
-def pairs_of(correlation: Array) -> tuple[Array, Array]:
-    """Return the correlations of the pairs of coordinates, and their weights."""
-    rho = distance.squareform(correlation, checks=False)
-    if len(correlation) ** 2 <= 4 * _ANGLES:
-        return rho, np.ones(len(rho))
-    return on_grid(rho)
 
 
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
@@ -371,7 +361,7 @@ class MaxDistribution:
         self.is_uncorrelated = self._is_exact = False
         if isinstance(correlation, Loadings):
             self._tol = _TOLERANCE_OF_MANY if tol is None else tol
-            self._loadings = correlation.standardised().principal()
+            self._loadings = correlation.standardised()
             self.size = correlation.size
             self._position: Array = np.arange(self.size)
             return
@@ -467,7 +457,10 @@ class MaxDistribution:
         """Correlations of the pairs of coordinates, with the weight of each pair."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
-        return pairs_of(self._correlation)
+        rho = distance.squareform(self._correlation, checks=False)
+        if self.size**2 <= 4 * _ANGLES:
+            return rho, np.ones(len(rho))
+        return on_grid(rho)
 
     @cached_property
     def _model(self) -> Model:
@@ -583,7 +576,7 @@ def step_down_directions(
     """
     order = np.argsort(x, kind="stable")
     df = np.inf if df >= _NORMAL else df
-    standard = loadings.standardised().principal().take(order)
+    standard = loadings.standardised().take(order)
     model = RadialSampler(standard, 0.0, 2, df)
     unadjusted = Marginal(1, df).sf(x[order])
     seeds = draw_seeds(random_state)

@@ -29,8 +29,7 @@ def raked_weights(base: Array, centred: Array) -> Array:
     def excess(slopes: Array) -> Array:
         exponents = centred @ slopes
         tilted = shares * np.exp(exponents - exponents.max())
-        means: Array = tilted @ centred / tilted.sum()
-        return means
+        return tilted @ centred / tilted.sum()
 
     start = np.zeros(centred.shape[1])
     solution = optimize.least_squares(excess, start, xtol=EPS, ftol=EPS, gtol=EPS)
@@ -55,13 +54,12 @@ def reasons_of_overlap(
     for (name, column), mean in zip(columns.items(), means, strict=True):
         values, target = np.split(column, [n_rows])
         low, high, is_level = values.min(), values.max(), column.dtype == bool
+        reach = f"{low:.4g} to {high:.4g}"
         if high < mean or (mean < low and not is_level):
             problem = f"no test row has {name} ({mean:.1%} of the target); merge levels"
             if not is_level:
-                problem = (
-                    f"test rows have {name} from {low:.4g} to {high:.4g}, and the "
-                )
-                problem += f"target has the mean {mean:.4g}; trim the target"
+                problem = f"test rows have {name} from {reach}, and the target has the "
+                problem += f"mean {mean:.4g}; trim the target"
             raise ValueError(
                 f"X must have values on both sides of the target, but {problem}, or "
                 "leave out this variable"
@@ -70,7 +68,7 @@ def reasons_of_overlap(
         if outside > _LARGE:
             reasons.append(
                 f"{outside:.1%} of the target have {name} outside of the range of the "
-                f"test rows, {low:.4g} to {high:.4g}, so that the interval may miss; "
+                f"test rows, {reach}, so that the interval may miss; "
                 "trim the target, or leave the variable out"
             )
     return reasons

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import (
-    Any,
-    ClassVar,
-    NamedTuple,
-    Protocol,
-    Self,
-    runtime_checkable,
-)
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -333,10 +326,6 @@ class SampleDesign:
     def has_replicates(self) -> bool:
         """Whether some stratum has at least two independent units."""
         return self.n_units > self.n_strata
-
-    def simplified(self, rows: Rows) -> SampleDesign:
-        """Return a design of independent rows if it is equivalent, else this design."""
-        return self
 
     def small_sample_reason(self, influences: Any) -> str | SmallSampleReason:
         """Return the reason why an interval may be too narrow, or an empty string."""

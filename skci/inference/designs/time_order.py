@@ -268,7 +268,13 @@ class TimeOrder:
     def _reason_of_few(self, series: Sequence[Array]) -> str:
         """Return the reason if few effective rows remain, else an empty string."""
         n = sum(map(len, series))
-        effective = sum(len(values) / _variance_ratio(values) for values in series)
+        effective = 0.0
+        for values in series:
+            first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
+            # Ratio of the long-run variance to the variance under independence, from an
+            # autoregression. Cosine sums could not show that their variance is small.
+            variance_ratio = 1 + 2 * first / (1 - decay)
+            effective += len(values) / variance_ratio
         enough = _ENOUGH if n > _CORRELATED * effective else _FEW
         if effective >= enough:
             return ""
@@ -390,17 +396,6 @@ def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
 
 
 _NORMAL = 1e9  # degrees of freedom of a normal quantile
-
-
-def _variance_ratio(values: Array) -> float:
-    """Estimate the ratio of the long-run variance to the variance under independence.
-
-    The ratio is at least 1. It is computed from an autoregression of order 1, possibly
-    observed with noise. The cosine sums, from which the variance itself is estimated,
-    could not show that this variance is too small.
-    """
-    first, decay = _autoregression(values - values.mean(), _MAX_DECAY)
-    return 1 + 2 * first / (1 - decay)
 
 
 def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:

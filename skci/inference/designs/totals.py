@@ -337,7 +337,7 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     return min(float(products.sum() / mean_squares), 1.0)
 
 
-def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
+def weight_of_tail(totals: Array, frequencies: Array) -> float:
     r"""Measure how heavy the tail of the distribution of totals is, by quantiles.
 
     .. math:: \log \frac{q_{.98} - q_{.9}}{q_{.9} - q_{.6}}
@@ -346,15 +346,13 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
     an exponential distribution and 1.16 for a Pareto distribution with moments of
     orders below 1.5. It does not depend on the largest totals, because intervals
     undercover in samples that lack such totals by chance. `frequencies` contains the
-    number of times that each total occurs, by default once.
+    number of times that each total occurs.
 
     Returns
     -------
     float
         NaN for fewer than 40 totals, or if a third of them are equal.
     """
-    if frequencies is None:
-        frequencies = np.ones(len(totals), dtype=np.intp)
     side, _ = _side(totals, int(frequencies.sum()))
     order = np.argsort(side)
     cumulative = np.cumsum(frequencies[order])
@@ -364,10 +362,7 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
     positions = np.array([0.6, 0.9, 0.98]) * (n - 1)
     below = np.floor(positions)
     values = [
-        side[order][
-            np.minimum(np.searchsorted(cumulative, k, "right"), len(cumulative) - 1)
-        ]
-        for k in (below, below + 1)
+        side[order][np.searchsorted(cumulative, k, "right")] for k in (below, below + 1)
     ]
     low, middle, high = values[0] + (positions - below) * (values[1] - values[0])
     if not middle > low:
@@ -376,7 +371,7 @@ def weight_of_tail(totals: Array, frequencies: Array | None = None) -> float:
         return float(np.log((high - middle) / (middle - low)))
 
 
-def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
+def shape_of_ratios(totals: Array, frequencies: Array) -> float:
     r"""Compute Hill's estimate for the tail of the distribution of totals.
 
     .. math:: \frac{1}{m} \sum_{i \le m}
@@ -392,8 +387,6 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
     float
         NaN for a tail of fewer than 19 values, or with many equal values.
     """
-    if frequencies is None:
-        frequencies = np.ones(len(totals), dtype=np.intp)
     side, m = _side(totals, int(frequencies.sum()))
     distances = _largest(side - side.min(), frequencies, math.ceil(m))
     if not len(distances):
@@ -401,9 +394,7 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
     return float(np.log(distances[:-1] / distances[-1]).mean())
 
 
-def tail_shape(
-    components: Iterable[Component], shape: Callable[..., float] = weight_of_tail
-) -> float:
+def tail_shape(components: Iterable[Component], shape: Callable[..., float]) -> float:
     """Return the heaviest tail of unit totals over all components.
 
     The function `shape` measures the tail of one component. The totals have two

@@ -140,7 +140,7 @@ class IntervalMethod:
         raise NotImplementedError
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        raise NotImplementedError
+        return math.nan  # by search
 
 
 def _clip(task: Task, low: float, high: float) -> Limits:
@@ -434,9 +434,6 @@ class AgreementInterval(IntervalMethod):
         alphas = [2 * float(stats.norm.sf(crit)) for crit in (below, above)]
         low, high = task.agreement.limits(task.estimate, task.trait.bounds, alphas)
         return low, high
-
-    def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        return math.nan  # by search
 
 
 def _tables(

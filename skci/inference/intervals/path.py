@@ -314,9 +314,8 @@ def _step(
     root, root_slopes = roots[:, 0], (roots[:, 1:] - roots[:, :1]) / step
 
     start, target_slopes = (root, root_slopes) if by_root else (value, value_slopes)
-    change = (target_slopes[:, 0] - (target - start)) / target_slopes[
-        :, 1
-    ]  # derivatives of the multiplier
+    # Derivatives of the multiplier
+    change = (target_slopes[:, 0] - (target - start)) / target_slopes[:, 1]
     dp = solution[:, 0] - change[:, np.newaxis] * solution[:, 1]
     dw = f / p / w - 1 - dp
     size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
