@@ -130,7 +130,7 @@ def dot(*vectors: Array) -> float:
 
 
 def running_count(flags: Array) -> Array:
-    """Return the cumulative number of True flags, as int32 if that type suffices."""
+    """Return the running count of True values, as int32 if the counts fit."""
     small = len(flags) < _SHORT
     return np.cumsum(flags, dtype=np.int32 if small else np.int64)
 
@@ -146,7 +146,8 @@ def factorise(column: Array) -> tuple[Array, Array]:
     """Return the distinct values of a column, and the code of each entry.
 
     The code of an entry is the index of its value among the distinct values. Distinct
-    values are in ascending order. Objects are in the order of their first occurrence.
+    numbers and strings are in ascending order. If the column has the type object,
+    distinct values are in the order of their first occurrence.
     """
     if column.dtype.kind == "O":
         values = column.tolist()
@@ -173,9 +174,10 @@ def factorise(column: Array) -> tuple[Array, Array]:
 
 
 def _row_indices(codes: Array, sizes: list[int]) -> Array:
-    """Encode each row of a matrix as an integer that sorts like the row.
+    """Encode each row of an integer matrix as one integer.
 
-    Rows sort in lexicographic order. The codes in column k are less than ``sizes[k]``.
+    The integers sort like the rows in lexicographic order. The entries in column k are
+    at least 0 and less than ``sizes[k]``.
     """
     index: Array = np.zeros(len(codes), dtype=np.int64)
     n_possible = 1

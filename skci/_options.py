@@ -61,7 +61,7 @@ def short_repr(value: Any) -> str:
 
 
 def data_hint(value: Any, parameter: str) -> str:
-    """Return a remedy for a path, a column name or a model that was passed as data."""
+    """Return advice if a path, a column name or a model was passed instead of data."""
     if isinstance(value, str | PathLike) and str(value).endswith(_FILE_SUFFIXES):
         return f"; read the file first, or use the command skci report {value}"
     if isinstance(value, str) and parameter != "data":
@@ -81,7 +81,7 @@ def is_synonym(name: str, option: str) -> bool:
 
 
 def unknown_options(options: Sequence[str], names: Iterable[str]) -> str:
-    """Return hints at the options that unknown names probably mean."""
+    """Return hints such as "did you mean groups?" for names that are not options."""
     hints = []
     for name in names:
         if name not in options:

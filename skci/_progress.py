@@ -115,9 +115,9 @@ def progress(
     total: int,
     size: Callable[[_Item], int] = lambda item: 1,
 ) -> Iterator[_Item]:
-    """Yield items, and add the size of each item to a progress line.
+    """Yield the items of an iterable, and show the progress in a progress line.
 
-    See `Progress` for the line.
+    Each item counts as ``size(item)`` finished parts; see `Progress`.
     """
     with Progress(noun, total) as line:
         for item in items:

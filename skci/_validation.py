@@ -120,7 +120,7 @@ def check_positive_number(value: Any, name: str) -> float:
 def check_range(
     bounds: Any, requirement: str, largest: float = np.inf
 ) -> tuple[float, float]:
-    """Check two increasing bounds, whose absolute values are at most `largest`."""
+    """Check two increasing numbers with absolute values of at most `largest`."""
     try:
         limits = np.asarray(bounds).astype(float, casting="same_kind")
     except (TypeError, ValueError):
@@ -182,7 +182,7 @@ def check_degrees(df: Any) -> float:
 
 
 def draw_seeds(random_state: RandomState) -> list[int]:
-    """Draw a seed for each of `SCRAMBLES` randomisations of quasi-random points."""
+    """Draw one seed for each randomised set of quasi-random points."""
     source: Any = 0 if random_state is None else random_state
     if isinstance(source, np.random.RandomState):
         source = source.randint(1 << 31, dtype=np.int64)
@@ -288,7 +288,7 @@ def _readable(values: Any) -> Any:
 
 
 def is_iterable(values: Any) -> bool:
-    """Whether values can be iterated over, unlike an array without dimensions."""
+    """Whether values have entries to loop over, unlike an array without dimensions."""
     return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
 
 
@@ -318,7 +318,7 @@ _TRUTH_HINT = (
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Return a remedy for a missing value in a parameter, or an empty string."""
+    """Return advice on missing true labels, or an empty string for other parameters."""
     return _TRUTH_HINT if name in ("y_true", "y") and is_null(value) else ""
 
 
@@ -384,7 +384,7 @@ def _as_floats(array: Array, name: str) -> Array:
 
 
 class Assumed(str):
-    """String that marks the value of an option as a default."""
+    """Default value of an option, as opposed to the same text passed by the user."""
 
     __slots__ = ()
 
@@ -423,8 +423,9 @@ def label_order(
 ) -> list[int] | None:
     """Return the indices that sort the columns of a data frame like `labels`.
 
-    Return None if columns are matched by position, because they have no names, or names
-    that are not labels. A single column must not have the name of the negative label.
+    Return None if columns are matched by position because the columns have no names, or
+    have names that are not labels. A single column must not have the name of the
+    negative label.
     """
     names = column_names(values)
     if names is None:
@@ -438,9 +439,9 @@ def label_order(
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
     raise ValueError(
-        f"{name} must have columns named by all labels, {list(labels)}, or by none of "
-        f"the labels, got the columns {names}; pass labels that do not occur as "
-        "labels= of a metric, or an array to match columns by position"
+        f"{name} must have one column named by each label, {list(labels)}, or no "
+        f"column named by a label, got the columns {names}. Pass labels= to the metric "
+        "if the data lack a label, or pass an array to match columns by position"
     )
 
 

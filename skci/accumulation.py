@@ -149,7 +149,7 @@ class JointAccumulator:
 
     @property
     def models(self) -> list[str]:
-        """Names of the models; an empty list before the first batch."""
+        """Names of the models, or an empty list before the first batch."""
         return self._rows.parts[0].models if self._rows.parts else []
 
     @entry_point(joint_report, AccumulatedRows)
@@ -165,12 +165,12 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        Rows of one group may be in several batches, with the same name of the group.
-        All rows of a query must be in one batch. Weights must be on the same scale in
-        all batches. A batch whose weights or counts are all zero adds nothing. With
-        `proxy`, all batches must have the same proxies, but a batch may have no
-        labelled row. Also with `proxy`, memory for label metrics does not grow with the
-        number of rows.
+        Rows of one group may be in several batches if all these batches use the same
+        name for the group. All rows of a query must be in one batch. Weights must be on
+        the same scale in all batches. A batch whose weights or counts are all zero adds
+        nothing. With `proxy`, all batches must have the same proxies, but a batch may
+        have no labelled row. Also with `proxy`, memory for label metrics does not grow
+        with the number of rows.
 
         Raises
         ------
@@ -299,10 +299,10 @@ class JointAccumulator:
     def save(self, path: Any) -> None:
         """Save the accumulated data to a file, for another process or another site.
 
-        For label metrics, moments and bins, the file contains counts or sums instead of
-        rows, and the names of groups and subgroups. Other scores and numbers are saved
-        row by row. Items cannot be saved. The file contains the options, but not the
-        metrics.
+        For label metrics, and with moments or bins, the file contains counts or sums
+        instead of rows, and the names of groups and subgroups. Other scores and numbers
+        are saved row by row. Objects that metrics of items read, such as texts, cannot
+        be saved. The file contains the options, but not the metrics.
 
         Parameters
         ----------

@@ -192,7 +192,7 @@ def _read(values: Any, name: str) -> list[list[Any]]:
 
 
 def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, Array]]:
-    """Return the categories, and count ratings by item and category for each set."""
+    """Return the categories, and for each set the ratings per item and category."""
     distinct = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
     if len(kinds) > 1 or len(distinct) < 2:
@@ -251,7 +251,7 @@ def _corrected(
 
 
 def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
-    """Compute Krippendorff's alpha from means over items with several ratings."""
+    """Compute Krippendorff's alpha of categories from means over items."""
     share = 1 / (n_items * total)  # share of one rating among all ratings
     observed = (1 - share) * agreement / total + share
     chance = ((np.array(categories) / total) ** 2).sum(axis=0)
@@ -261,7 +261,7 @@ def _alpha(n_items: int, agreement: Any, total: Any, *categories: Any) -> Any:
 def _interval_alpha(
     n_items: int, differing: Any, total: Any, x: Any, square: Any
 ) -> Any:
-    """Krippendorff's alpha of numbers from means over items with several ratings."""
+    """Compute Krippendorff's alpha of numeric ratings from means over items."""
     return 1 - differing * (n_items * total - 1) / (n_items * (total * square - x**2))
 
 

@@ -499,9 +499,9 @@ def _best_settings(
 ) -> tuple[dict[str, Setting], int]:
     """Return the best parameter settings by name, and the number of all settings.
 
-    Settings are distinct, have finite scores, and start with the best setting. Settings
-    with the same repr count as equal. The setting that the search selected is always
-    included.
+    The settings are distinct, have finite scores, and are sorted from the best to the
+    worst. Settings with the same repr count as equal. The setting that the search
+    selected is always included.
     """
     results = getattr(search, "cv_results_", None)
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
@@ -555,7 +555,7 @@ def _ranking_metric(
 def _setting_names(
     selected: Sequence[Setting], settings: Iterable[Setting]
 ) -> list[str]:
-    """Name parameter settings by the parameters that differ among all settings."""
+    """Name each parameter setting by the parameters that differ between settings."""
     all_names = dict.fromkeys(name for setting in settings for name in setting)
     differing = [
         name

@@ -48,7 +48,7 @@ from skci.reports.curves import (
 
 
 class ScoreOptions(Rows, Settings, total=False):
-    """Options of reports on scores for two labels."""
+    """Options that all reports on scores for two labels accept."""
 
     data: Any
     pos_label: Any
@@ -465,7 +465,7 @@ def _threshold_report(
     is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    """Report label metrics at given thresholds, or at even steps along a curve."""
+    """Report label metrics at given thresholds, or at equal distances along a curve."""
     metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     metric_set.must_read_labels()
     if thresholds is None:

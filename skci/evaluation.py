@@ -330,7 +330,7 @@ def _check_partly_labelled(proxy: Any, y_true: Any, runs: Any, design: Any) -> N
 def report_over_runs(
     metric_set: MetricSet, sample: Sample, runs: RunsOfModels
 ) -> RunsReport:
-    """Report the metrics of all models, as means over runs for models with runs."""
+    """Report the metrics of all models, averaged over the runs of each model."""
     metrics = metric_set.without_tables(RunEstimates.available, RunEstimates.preferred)
     return runs_report(metrics.estimate(sample), runs)
 
@@ -552,7 +552,7 @@ class JointEvaluator(BaseEstimator):
 
 
 def _with_name(estimators: Any) -> Any:
-    """Name an unnamed model with several runs by the class of its estimators."""
+    """Name several runs of a model after the class of its estimators."""
     if not isinstance(estimators, Runs):
         return estimators
     (name,) = named_estimators(estimators.predictions[:1])
@@ -728,7 +728,7 @@ def classification_report_ci(
 
 
 def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
-    """Return the kind of average in each summary line, by the name of the line.
+    """Map the name of each summary line to an average, as in {"macro avg": "macro"}.
 
     The line "accuracy" replaces the micro average if all classes are reported.
     """
@@ -748,8 +748,8 @@ def _check_target_names(
     shown = names if target_names is None else [str(name) for name in target_names]
     if len(shown) != len(names) or len({*shown} - {*reserved}) < len(shown):
         raise ValueError(
-            f"target_names must be {len(names)} different names, for {names}, and "
-            f"differ from the other lines of the report, {sorted(reserved)}, got "
+            f"target_names must be {len(names)} different names, one for each of the "
+            f"labels {names}, without the reserved names {sorted(reserved)}, got "
             f"{shown}"
         )
     return shown

@@ -481,8 +481,8 @@ def _read_frame(
     """Read the columns of a data frame with one row per sample."""
     if samples == "independent":
         raise ValueError(
-            "samples must not be 'independent' with data, whose rows are treated as "
-            f"independent samples, got {samples!r}"
+            "samples must not be 'independent' if data is passed, because rows of data "
+            f"are always treated as independent samples, got {samples!r}"
         )
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     _check_named({k: name for k, name in columns.items() if k != "by"})
@@ -490,8 +490,8 @@ def _read_frame(
         grades = {UNNAMED: grades}
     elif grades is None or columns["scorer"] is not None:
         raise TypeError(
-            "grades must name columns of data, a single one with scorer=, got "
-            f"{grades!r}"
+            "grades must name columns of data, and a single column if scorer is "
+            f"passed, got {grades!r}"
         )
     frame = Frame(data, {"grades": grades, **columns})
     read = frame.read(["numbers"], rows, missing=["grades"])
@@ -517,7 +517,7 @@ def _metrics(
     method: Any,
     over_runs: bool,
 ) -> dict[str, tuple[MeasureProperties, str]]:
-    """Return the properties and the interval method of the grades of each scorer."""
+    """Return the properties and the interval method of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
@@ -566,10 +566,10 @@ def _bind(
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Yield the parameters of all models and scorers in each part of the sample.
+    """Yield an estimated mean grade for each model, scorer and subset of the items.
 
-    A part is a set of subgroups, or None for all items. `columns` names the columns of
-    the arrays in ``sample.numbers``.
+    Each entry of `parts` is a set of subgroups, or None for all items. `columns` names
+    the columns of the arrays in ``sample.numbers``.
     """
     for model, numbers in sample.numbers.items():
         column_values = dict(zip(columns, numbers.T, strict=True))

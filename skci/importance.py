@@ -232,9 +232,9 @@ def _with_donors(
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Return a parameter whose influence values allow for donated feature values.
+    """Include donated feature values in the influence values of an estimated metric.
 
-    The parameter of a model without a permuted feature is returned unchanged.
+    The estimate of a model without a permuted feature is returned unchanged.
     `receivers` maps the name of each permuted model to the name of the original model
     and to the index of the row that receives the feature value of each row.
     """

@@ -249,7 +249,7 @@ def _from_influence(
 def _check_estimates(
     estimates: Any, names: Any
 ) -> tuple[list[float], list[Any], list[ParameterLabels]]:
-    """Return checked estimates, the names that the user passed, and labels."""
+    """Return the checked estimates, the names passed by the user, and report labels."""
     if isinstance(estimates, Mapping):
         check_mutually_exclusive(
             "a mapping of estimates, whose keys are names", {"names": names}
@@ -330,7 +330,7 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
 def _check_bounds(
     bounds: Any, values: Sequence[float], keys: Sequence[ParameterLabels]
 ) -> list[tuple[float, float]]:
-    """Return the range of each parameter; it must contain the estimate."""
+    """Return the range of each parameter, and check that it contains the estimate."""
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
@@ -418,8 +418,8 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
-            f"reports must all have the same kinds of labels, got "
-            f"{sorted(map(list, kinds))}"
+            "reports must all have the same label columns, such as metric and model, "
+            f"got {sorted(map(list, kinds))}"
         )
     titles = [", ".join(names.values()) for names in labels]
     check_distinct(titles, "reports", "models and metrics")
@@ -434,15 +434,15 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must contain reports on models or estimates of a model, got "
-        f"{type(value).__name__} at {name!r}"
+        "reports must contain only reports on models or estimates for single models, "
+        f"got {type(value).__name__} for {name!r}"
     )
 
 
 def check_different(
     first: JointEstimate, second: JointEstimate, parameter: str
 ) -> None:
-    """Refuse two estimates from the same rows."""
+    """Raise an error if two estimates come from the same rows."""
     if first.rows is second.rows:
         raise ValueError(
             f"{parameter} must be from different test sets, got two estimates from the "

@@ -250,7 +250,7 @@ def label_next(
 def _compared_models(
     columns: Columns, metric: MetricCI, models: Any
 ) -> dict[str, float]:
-    """Return the coefficients of models: 1, or 1 and -1 for a difference."""
+    """Return the coefficient of each model: 1, or 1 and -1 for a difference."""
     names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
     chosen = [models] if isinstance(models, str) else [*(models or names)]
     is_known = {*chosen} <= {*names} and len({*chosen}) == len(chosen)
@@ -263,7 +263,7 @@ def _compared_models(
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Quantities that determine the variance for any choice of rows to label."""
+    """Quantities that determine a metric's variance for any choice of rows to label."""
 
     labelled: Array
     probability: Array
@@ -284,11 +284,11 @@ class _LabelChoice:
         metric: MetricCI,
         models: Mapping[str, float],
     ) -> _LabelChoice:
-        """Estimate all fields from the labelled rows.
+        """Estimate these quantities from the labelled rows.
 
-        `models` maps models to coefficients. Expected squared residuals are means over
-        the leaves of a regression tree, whose features are the proxies and the
-        predictions or scores of all models.
+        `models` maps the name of each model to its coefficient. Expected squared
+        residuals are means over the leaves of a regression tree, whose features are the
+        proxies and the predictions or scores of all models.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -406,12 +406,13 @@ def _influences(
 def _expected(
     columns: Columns, squares: Array, weights: Array, largest: Array
 ) -> Array:
-    """Return the expected squared residual of each row: the mean over its leaf.
+    """Predict the squared residual of each row with a regression tree.
 
-    Leaves belong to a regression tree that is fitted to the labelled rows. Each mean
-    includes an additional row with the largest squared residual that the row can have.
-    The mean for a labelled row excludes the row itself. Otherwise, a row with a large
-    residual would have a larger probability and therefore a smaller weight.
+    The tree is fitted to the labelled rows. The prediction is the mean over the
+    labelled rows in the same leaf and over one additional value, the largest squared
+    residual that the row can have. The mean for a labelled row excludes the row itself.
+    Otherwise, a row with a large residual would have a larger probability and therefore
+    a smaller weight.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 

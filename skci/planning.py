@@ -66,7 +66,7 @@ def sample_size(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
-    r"""Number of rows for the half width of an interval or the power of a comparison.
+    r"""Number of rows for an interval of given half width or a test of given power.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def sample_size(
         excludes zero. With `claim` or `requirement`, the probability that the interval
         shows the claim or the requirement; see Notes.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
-        Claim about the second model compared with the first model, and the margin of
-        the claim. The interval must then show the claim instead of a difference from
-        zero; see :meth:`.JointReport.differences`.
+        Margin, and claim about the second model compared with the first model. The
+        interval must then show the claim instead of a difference from zero; see
+        :meth:`.JointReport.differences`.
     requirement : str, optional
         Requirement on a single model that the interval must show, such as ">= 0.85";
         see :meth:`.JointReport.requirements`.
@@ -209,8 +209,8 @@ def sample_size(
     is_single = requirement is not None
     if power is not None and difference is expected is requirement is None:
         raise ValueError(
-            "difference and disagreement must be given with power for two models, or "
-            "a requirement for one model, got None"
+            "power must be passed with difference and disagreement, for two models, or "
+            f"with requirement, for one model, got {difference=} and {requirement=}"
         )
     if difference is not None or disagreement is not None:
         table = _compared_table(metric, expected, difference, disagreement)
@@ -225,9 +225,10 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models: difference and disagreement, or "
-            f"expected of shape (2, 2, 2), got {power=}, {margin=} and {claim=}. For "
-            "one model, pass power and a requirement such as '>= 0.9'"
+            "power, margin and claim need two models, described by difference and "
+            f"disagreement, or by expected of shape (2, 2, 2), got {power=}, {margin=} "
+            f"and {claim=}. For one model, pass power and a requirement such as "
+            "'>= 0.9'"
         )
     return math.ceil(effect * n)
 
@@ -318,16 +319,16 @@ def minimum_detectable(
     lowest, highest = map(power_of, bracket)
     if not lowest <= power <= highest:
         raise ValueError(
-            f"power must be from {lowest:.3g} to {highest:.3g}, the power of "
-            f"{n_samples!r} rows for improvements from {smallest:g} to {share:g}, got "
-            f"{power!r}"
+            f"power must be from {lowest:.3g} to {highest:.3g}, got {power!r}. With "
+            f"{n_samples!r} rows, only this range of power is possible for "
+            f"improvements from {smallest:g} to {share:g}"
         )
     improvement = brentq(lambda x: power - power_of(x), *bracket, xtol=_NEAR)
     return float(sign * improvement)
 
 
 def _check_metric(metric: Any) -> MetricCI:
-    """Check that a metric can be computed from expected tables, and return it."""
+    """Return the metric if an expected confusion matrix determines its value."""
     metric = resolve_metric(metric)
     if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
@@ -342,7 +343,7 @@ def _check_metric(metric: Any) -> MetricCI:
 def _table_of_rates(
     expected: Mapping[str, Any], needed: Sequence[str], allowed: Sequence[str] = _RATES
 ) -> Array:
-    """Compute the expected table of truth and prediction from rates.
+    """Compute the expected confusion matrix from rates such as recall and prevalence.
 
     `needed` are the rates that affect the metric. Other rates are set to 0.5.
     """
@@ -381,7 +382,7 @@ def _needed_rates(metric: Any) -> list[str]:
 
 
 def _outcomes(metric: Any) -> tuple[Array, Array]:
-    """Return masks of the cells that count as successes and trials of a proportion."""
+    """Return masks of the confusion matrix for successes and trials of a proportion."""
     is_single = metric.average == "binary"  # not an average of proportions
     successes, trials = (is_single and metric._measure.proportion) or ("", "")
     cells = np.array([["tn", "fp"], ["fn", "tp"]])
@@ -389,7 +390,7 @@ def _outcomes(metric: Any) -> tuple[Array, Array]:
 
 
 def _expected_table(metric: Any, expected: Any) -> Array:
-    """Return the expected table of one or two models, from a table or from rates."""
+    """Return the expected confusion matrix of one model, or table of two models."""
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
     accepted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
@@ -473,7 +474,7 @@ def _pilot(
 
 
 def _design_effect(group_size: Any, correlation: Any) -> float:
-    """Return the design effect of groups of equal size."""
+    """Return the design effect for groups of equal size."""
     if (group_size is None) != (correlation is None):
         raise ValueError(
             "group_size and correlation must both be given for grouped rows, got "

@@ -75,8 +75,9 @@ def sequential_report(
     final : bool, default=False
         Whether to look after the last batch even if the batches end before the last
         planned look. Use True only if the evaluation will have no further items. By
-        default, items after the last planned look that was reached are not used, so
-        that the evaluation can be repeated when more items are available.
+        default, the last look is the last planned look that was reached, and later
+        items are not used. The evaluation can then be repeated when more items are
+        available.
     **options
         Other options of :func:`grades_report`; by default `bounds` are (0, 1) if all
         grades by a scorer are 0, 0.5 or 1. With `metrics`, other options of
@@ -275,7 +276,7 @@ class _Gate:
 
 
 class _Grades:
-    """Accumulator of the grades and other columns of all batches, for reports."""
+    """Collect the grades and other columns of all batches, to report on all items."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         excluded = {name: options.get(name) for name in ("proxy", "design", "data")}

@@ -128,7 +128,10 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
         raise ValueError(f"{name} must be a proportion, got {parameter}")
     successes, trials = trait.successes_and_trials(parameter.counts)
     if not trials:
-        raise ValueError(f"{name} must be defined, got {trait.name} without rows")
+        raise ValueError(
+            f"{name} must be a proportion of at least one row, got {trait.name} of no "
+            "rows"
+        )
     return successes, trials
 
 
@@ -360,8 +363,9 @@ def _rate(value: Any, name: str) -> tuple[float, float]:
     if min(right, n - right) >= _ENOUGH_VERDICTS:
         return rate, rate * (1 - rate) / n
     warn_caller(
-        f"{name} comes from fewer than {_ENOUGH_VERDICTS} right or wrong verdicts; its "
-        "variance is computed with pseudo-counts, and intervals are only approximate",
+        f"{name} is estimated from fewer than {_ENOUGH_VERDICTS} right or fewer than "
+        f"{_ENOUGH_VERDICTS} wrong verdicts. The variance of {name} is computed with "
+        "pseudo-counts, and intervals are only approximate",
         SmallSampleWarning,
     )
     smoothed = (right + 1) / (n + 2)

@@ -58,7 +58,7 @@ class UpliftReport(JointReport):
 
 
 def _mean(size: Array, total: Array) -> Array:
-    """Return the mean outcome, which is 0 without rows, as in scikit-uplift."""
+    """Return the mean outcome, or 0 if there are no rows, as in scikit-uplift."""
     return np.divide(total, size, out=np.zeros_like(total), where=abs(size) > _ZERO)
 
 
@@ -81,22 +81,27 @@ def _curves(sums: Array) -> dict[str, Array]:
 
 
 def _half_steps(values: Array) -> Array:
-    """Return half of the next value minus half of the previous value, at each point."""
+    """Return half of the difference between the next and the previous value."""
     return np.convolve(np.pad(values, 1, "edge"), [0.5, 0, -0.5], "valid")
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Return derivatives of the area under a curve in the values and shares."""
+    """Return derivatives of the area under a curve.
+
+    The derivatives are with respect to the values and the shares at the points of the
+    curve.
+    """
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
     return in_values, -_half_steps(values)
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Return derivatives of a metric at a share in the values and shares of a curve.
+    """Return derivatives of a metric at one share of selected rows.
 
-    The slope of the curve is estimated over `width` on both sides of `share`, because
-    two neighbouring points are too close to determine the slope.
+    The derivatives are with respect to the values and the shares at the points of a
+    curve. The slope of the curve is estimated over `width` on both sides of `share`,
+    because two neighbouring points are too close to determine the slope.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
@@ -130,9 +135,10 @@ class _Trial(NamedTuple):
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
         """Return the ranks of the rows, cumulative sums, and curves with derivatives.
 
-        Sums and curves have one point for each distinct score. The curves are computed
-        ten times, each time with an imaginary step added to one of the ten sums of
-        `_curves`. Their imaginary parts contain the derivatives in this sum.
+        Sums and curves have one point for each distinct score. The function `_curves`
+        is called ten times, each time with an imaginary step added to one of ten sums.
+        The imaginary parts of the curves contain the derivatives with respect to this
+        sum.
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]

@@ -223,20 +223,20 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     if one_sided := votes.one_sided():
         part, missing = one_sided
         raise ValueError(
-            "outcome must have a win and a loss, or a tie, between any set of models "
-            f"and the remaining models, got no {missing} of {named(part)}, so that "
-            f"strengths are not finite. Remove the votes on {named(part)}, or collect "
-            "more votes"
+            "outcome must contain, for any set of models, a win and a loss, or a tie, "
+            f"against the other models, got no {missing} of {named(part)}. Estimated "
+            f"strengths are then not finite. Remove the votes on {named(part)}, or "
+            "collect more votes"
         )
     direction = votes.recession()
     if direction is not None:
         order = named(np.argsort(-direction, kind="stable"))
         raise ValueError(
             "outcome must have wins of weaker models over stronger models, got only "
-            f"wins in the order {order}, and ties between neighbours, so that "
-            "strengths are not finite. Count ties as half a win for each model: "
-            "replace each tie by 'first' and 'second', both with sample_weight 0.5 and "
-            "in the same group"
+            f"wins in the order {order}, and ties between neighbours in this order. "
+            "Estimated strengths are then not finite. Count ties as half a win for "
+            "each model: replace each tie by 'first' and 'second', both with "
+            "sample_weight 0.5 and in the same group"
         )
 
 
@@ -246,10 +246,10 @@ def _check_effects(votes: Votes) -> None:
         return
     if not votes.is_identified or votes.recession() is not None:
         raise ValueError(
-            "position and covariates must vary among votes on the same models, and not "
-            "predict votes without error, got effects that are not finite or cannot be "
-            "distinguished, for example because the first model always wins; remove "
-            "one of them"
+            "position and covariates must vary among votes on the same models, and "
+            "must not predict votes without error, got effects that are not finite or "
+            "cannot be distinguished, for example because the first model always wins. "
+            "Remove position or a covariate"
         )
 
 

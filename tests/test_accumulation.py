@@ -503,7 +503,7 @@ def test_subgroups_of_batches_are_by_the_same_columns():
     ("metric", "labels", "message"),
     [
         ("f1", [1, 2], "must hold two labels, got 3: 0, 1, 2"),
-        ("accuracy", ["0", "1"], "with labels of one type"),
+        ("accuracy", ["0", "1"], "must have labels of one type"),
     ],
 )
 def test_an_accumulator_that_does_not_fit_is_not_merged(metric, labels, message):

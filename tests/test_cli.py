@@ -438,7 +438,7 @@ def test_plans(predictions, run):
     [
         (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
         (["--half-width=.1"], "expected must be a number, a mapping"),
-        (["--power=.8"], "difference and disagreement must be given with power"),
+        (["--power=.8"], "power must be passed with difference and"),
         (["file.csv", "--power=.8", "--disagreement=.1"], "but not --expected"),
         (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),

@@ -207,7 +207,7 @@ class Giving:
 
 
 SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
-NONE = "at least one with sign=1 and is_known=False, got none$"
+NONE = "at least one has sign=1 and is_known=False, got none$"
 BLOCKS = "with blocks that are nonnegative integers, got"
 UNITS = f"with units that are nonnegative integers below {N}, got"
 

@@ -687,7 +687,7 @@ def test_a_column_of_scorers_is_of_one_column_of_grades():
     frame = long_form(GRADES).assign(by="judge", other=0)
     options = {"data": frame, "scorer": "by", **LONG}
     with pytest.raises(
-        TypeError, match="grades must name columns of data, a single one with sco"
+        TypeError, match="grades must name columns of data, and a single column if"
     ):
         grades_report(["score", "other"], **options)
     frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")

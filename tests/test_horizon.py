@@ -195,9 +195,9 @@ def test_groups_are_the_units_of_a_horizon():
         ((100, 500, 900), "a pair"),
         ([500, 100], "ascending"),
         ((0, 900), "ascending"),
-        ([], "a list of looks"),
-        (range(0), "a list of looks"),
-        (500, "a list of looks"),
+        ([], "a list of ascending"),
+        (range(0), "a list of ascending"),
+        (500, "a list of ascending"),
         ((100.5, 900), "numbers of rows"),
     ],
 )

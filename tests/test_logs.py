@@ -795,7 +795,7 @@ NO_GRADE = r"{}, line 1: no {} for the grade \(one of grade, .*, pass, accuracy\
         (
             "a.csv",
             "id,score\n",
-            r"a\.csv: paths must lead to logs with grades, got none",
+            r"a\.csv: paths must contain logs with grades, got none",
         ),
         ("a.json", '{"vers', r"a\.json, line 1: .*truncated"),
         ("a.csv", "item,name\n1,a\n", NO_GRADE.format(r"a\.csv", "column")),

@@ -256,7 +256,8 @@ def test_what_is_computed_from_a_corpus_is_refused(name, tmp_path):
     assert {*rows.scorers} == {"acc", name}
     message = (
         rf"^scorers must have a number for each sample, got '{name}' of task 't': the "
-        r"harness computes it from all documents at once.*; select scorers=\['acc'\] "
+        r"harness computes one number from all documents at once.*; "
+        r"select scorers=\['acc'\] "
         r"\(in a shell --scorer acc\)$"
     )
     for chosen in (rows, rows.select(models="m")):

@@ -389,8 +389,9 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: t,
             {},
             ValueError,
-            "paired must be given, since all models have the runs 'R1', 'R2', 'R3' and "
-            "'R4': True for the same readers, False for unrelated seeds$",
+            "paired must be passed, because all models have the runs 'R1', 'R2', 'R3' "
+            "and 'R4'; pass paired=True for the same readers, or paired=False for "
+            "unrelated seeds$",
         ),
         (lambda t: t.to_numpy(), {}, TypeError, "data must be a data frame"),
     ],

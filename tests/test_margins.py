@@ -333,7 +333,7 @@ of_f1.sample_size(power=0.8, difference=0.06, claim="equivalent")
 of_f1.sample_size(power=0.8, difference=0, claim="better")
     -> difference must be between
 of_f1.sample_size(power=0.8, difference={"accuracy": 0.0}, claim="not worse")
-    -> for a metric with a margin
+    -> for at least one metric with a margin
 of_f1.sample_size(0.1, claim="better") -> either half_width must be given, or power
 """),
 )

@@ -335,7 +335,7 @@ F1CI()("big.parquet", A) -> {IN_A_FILE}
 F1CI()("y", A) -> ; pass the column, data\['y'\]$
 joint_report("y", "a", data=FRAME, metrics="f1", groups=FRAME["y"])
     -> ^groups must name a column of data, .* got Series; pass its name, 'y'$
-skci.sample_size("accuracy", power=0.8) -> disagreement must be given with power
+skci.sample_size("accuracy", power=0.8) -> passed with difference and disagreement
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
     -> 'mcc' is not; use scale='difference', or select other metrics by metrics=

@@ -958,7 +958,7 @@ def test_a_missing_label_without_a_proxy_is_an_error_that_names_it(rows):
         ({"proxy": "judge"}, "proxy must be an array, or 'prediction'"),
         ({"proxy": np.zeros(5)}, "proxy.* must have an entry for each of the 2000"),
         ({"proxy": np.full(2000, np.nan)}, "proxy.* must have a value in every row"),
-        ({"proxy": {"A": np.zeros(2000)}}, "proxy must have other names"),
+        ({"proxy": {"A": np.zeros(2000)}}, "proxy must have names that differ"),
         ({"proxy": np.full(2000, 0.37)}, "^proxy must hold class labels, got cont"),
         (
             {"proxy": {"j": np.arange(2000) % 3}, "metrics": "f1"},

@@ -337,7 +337,7 @@ def test_grades_plan_requirements_as_accuracies():
     report = grades_report(np.repeat([1, 0], [180, 20]), bounds=(0, 1))
     planned = sample_size("accuracy", expected=0.9, **options)
     assert report.sample_size(**options) == planned
-    with pytest.raises(ValueError, match="planned with half_width alone, got"):
+    with pytest.raises(ValueError, match="planned with half_width only, got"):
         report.sample_size(0.05, samples_per_item=2, **options)
 
 
@@ -506,7 +506,7 @@ def test_wrong_parameters_of_differences(options, message):
 def test_no_power_without_rows():
     compared = pilot(metrics="f1").differences()
     for wrong in (1, [100, 0], "many"):
-        with pytest.raises(ValueError, match="n_samples must hold numbers of at least"):
+        with pytest.raises(ValueError, match="n_samples must hold only row counts of"):
             compared.power(wrong)
 
 

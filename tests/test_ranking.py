@@ -503,7 +503,7 @@ def test_wrong_proportions():
     with pytest.raises(ValueError, match="together have successes and failures"):
         two_proportion_test(accuracy(10, 10), accuracy(20, 20))
     undefined = PrecisionCI().from_confusion_matrix([[40, 0], [30, 0]])
-    with pytest.raises(ValueError, match="first must be defined"):
+    with pytest.raises(ValueError, match="first must be a proportion of at"):
         two_proportion_test(undefined, fine)
 
 
@@ -562,10 +562,10 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"reports on models or estimates.* at 'b'"):
+        with pytest.raises(TypeError, match=r"reports on models or estimates.*for 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
-    with pytest.raises(TypeError, match="estimates of a model"):
+    with pytest.raises(TypeError, match="estimates for single models"):
         combine_independent([difference])
     other = joint_report(y, models, metrics=["accuracy"], confidence_level=0.9)
     again = joint_report(*some_models(200, seed=1, A=0.85, B=0.75), metrics="accuracy")

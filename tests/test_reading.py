@@ -164,7 +164,7 @@ def test_two_models_that_are_named_as_labels_stay_two():
 )
 def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric):
     message = (
-        "^y_score must have columns named by all labels, .*; pass labels that do not"
+        "^y_score must have one column named by each label, .*. Pass labels= to the"
     )
     with pytest.raises(ValueError, match=message):
         metric(y_true, frame(scores))

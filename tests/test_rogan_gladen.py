@@ -88,7 +88,7 @@ def test_few_verdicts_of_known_truth(prevalence, s, t, m):
 
 
 def test_few_verdicts_of_known_truth_are_warned_of():
-    with pytest.warns(SmallSampleWarning, match="^specificity comes from fewer than 5"):
+    with pytest.warns(SmallSampleWarning, match="^specificity is estimated from fewer"):
         rogan_gladen(verdicts(5, 100), sensitivity=(80, 100), specificity=(10, 10))
 
 

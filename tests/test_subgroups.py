@@ -181,12 +181,12 @@ def test_a_subgroup_that_tells_nothing():
     ("by", "message"),
     table(r"""
 SEX[:-1] -> ^by must have an entry for each
-{"model": SEX} -> ^by must have at least one column, with other names
+{"model": SEX} -> ^by must have column names that differ from
 {} -> ^by must hold at least one entry
 np.where(SEX == "f", 1.0, np.nan) -> ^by must name a subgroup
 [*SEX[1:], None] -> ^by must name .* in row 599: None; missing=
 {"a": AGE, "s": [*SEX[1:], np.nan]} -> ^by\['s'\] must .* row 599: nan; missing=
-[1, "1"] * (N // 2) -> differ as text, got \[1, '1'\]$
+[1, "1"] * (N // 2) -> after conversion to text, got \[1, '1'\]$
 np.c_[AGE, AGE] -> shape .*; several columns need names$
 RNG.normal(size=N) -> ^by must define at most 100 .* 600
 (np.arange(N) // 2).tolist() -> ^by must define at most 100 .* 300
@@ -449,7 +449,7 @@ def test_sets_with_subgroups_are_combined():
         ("accuracy", sex, "first y_pred", "second y_pred") for sex in ("f", "m")
     ]
     whole = joint_report(Y, MODELS["A"], metrics="accuracy")
-    with pytest.raises(ValueError, match="reports must all have the same kinds"):
+    with pytest.raises(ValueError, match="reports must all have the same label"):
         combine_independent({"first": first, "whole": whole})
 
 

@@ -415,8 +415,8 @@ def test_the_test_of_two_proportions_is_of_equal_rows():
         (
             {"sample_weight": np.where(np.arange(N) > 0, 1e-200, 1e200)},
             ValueError,
-            "sample_weight must give a weight that is not negligible to at least two "
-            r"rows, got values from 1e-200 to 1e\+200",
+            "sample_weight must contain at least two weights that are not negligible, "
+            r"got values from 1e-200 to 1e\+200",
         ),
         ({"groups": GROUPS[:-1]}, ValueError, "groups must have an entry for each"),
         ({"groups": GROUPS * np.nan}, ValueError, "groups must name a group .* nan"),

@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Store(argparse.Action):
-    """Action that stores an option; a repeated option extends its list or mapping."""
+    """Action that stores an option, and joins repeated lists or mappings."""
 
     def __call__(
         self, parser: Any, namespace: Any, values: Any, option_string: Any = None
@@ -123,14 +123,18 @@ def names(text: str) -> list[str]:
     """
     parsed = next(csv.reader([decoded(text)], skipinitialspace=True), [])
     if not all(parsed) or not parsed:
-        raise argparse.ArgumentTypeError(f"must be names, as in a,b, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"the value must be names, as in a,b, got {text!r}"
+        )
     return parsed
 
 
 def pair(text: str) -> tuple[str, ...]:
     """Parse a pair of names."""
     if len(parsed := names(text)) != 2:
-        raise argparse.ArgumentTypeError(f"must be two names, as in a,b, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"the value must be two names, as in a,b, got {text!r}"
+        )
     return tuple(parsed)
 
 
@@ -163,7 +167,9 @@ def by_name(
     pairs = [split(entry, "=") for entry in names(text)]
     values = {name: value for name, _, value in pairs}
     if len(values) < len(pairs):
-        raise argparse.ArgumentTypeError(f"must have distinct names, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"the value must have distinct names, got {text!r}"
+        )
     return values
 
 
@@ -182,7 +188,7 @@ def one_or_by_name(
             values = by_name(text, str.rpartition)  # names of metrics may contain "="
             return {name: read(value) for name, value in values.items()}
         except ValueError as error:
-            message = f"must be {requirement}, got {text!r}"
+            message = f"the value must be {requirement}, got {text!r}"
             raise argparse.ArgumentTypeError(message) from error
 
     return parse
@@ -213,7 +219,9 @@ def expected(text: str) -> Any:
 def table(text: str) -> Path:
     """Check the extension of a file of saved counts."""
     if Path(text).suffix not in (".npz", ".json"):
-        raise argparse.ArgumentTypeError(f"must end in .npz or .json, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"the file name must end in .npz or .json, got {text!r}"
+        )
     return Path(text)
 
 
@@ -236,16 +244,18 @@ def looks(text: str) -> list[int]:
             raise ValueError
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            "must be increasing numbers of rows, as in 200,500,1000 or 200:2000:200, "
-            f"got {text!r}"
+            "the value must be increasing numbers of rows, as in 200,500,1000 or "
+            f"200:2000:200, got {text!r}"
         ) from error
     return numbers
 
 
 def required(text: str) -> str:
-    """Check the form of a requirement, such as "new - old accuracy >= -0.02"."""
+    """Check the syntax of a requirement, such as "new - old accuracy >= -0.02"."""
     if split_comparison(text) is None:
-        raise argparse.ArgumentTypeError(f"must be {GRAMMAR}, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"the requirement must be {GRAMMAR}, got {text!r}"
+        )
     return text
 
 
@@ -253,7 +263,10 @@ def failing(text: str) -> str:
     """Convert a failure condition, such as "a accuracy < 0.9", to a requirement."""
     comparison = split_comparison(text)
     if comparison is None or " and " in text:
-        message = f"must be one condition, {GRAMMAR.replace('>=', '<')}, got {text!r}"
+        message = (
+            f"the value must be one condition, {GRAMMAR.replace('>=', '<')}, "
+            f"got {text!r}"
+        )
         raise argparse.ArgumentTypeError(message)
     subject, sign, value = comparison
     return f"{subject} {'>=' if sign[0] == '<' else '<='} {value}"
@@ -306,9 +319,9 @@ Each section lists functions with the names of their parameters. A name with the
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
     """Make the parser of all commands.
 
-    Each command has a summary, an example and arguments by section of the help. The
-    result of parsing has the attribute `options`: the names of the parsed parameters of
-    each function. See `options_for`.
+    The entry of a command contains a summary, an example, and the arguments by section
+    of the help. Parsed arguments have the attribute `options`, which contains the
+    parameters of each function. The function `options_for` reads this attribute.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(

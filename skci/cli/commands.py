@@ -155,7 +155,7 @@ def plan(arguments: Namespace) -> int:
 
 
 def _pilot(arguments: Namespace) -> int:
-    """Return the number of rows, estimated from a pilot sample."""
+    """Return the required number of rows, estimated from a pilot sample."""
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(

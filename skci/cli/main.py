@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _check_paths(arguments: Namespace) -> None:
-    """Check that no path is used for two of the files that are read or written."""
+    """Check that all files that are read or written have different paths."""
     options = vars(arguments)
     paths = [*options.get("files", []), *options.get("tables", [])]
     paths += [options[name] for name in ("out", "html", "save") if options.get(name)]

@@ -26,9 +26,9 @@ _SYMBOLS = {r"\hat y": "y_pred", r"\cdot": "*", r"\ne": "!=", "{": "(", "}": ")"
 def metric_list(word: str | None, width: int) -> str:
     """Return a list of all metrics, or of the metrics that match a word.
 
-    A metric with this name is listed first. If the word is the name of an unsupported
-    metric, the list starts with the reason. If nothing matches, a ValueError is raised.
-    `width` is the maximum length of a line.
+    A metric named exactly like the word comes first. If the word is the name of an
+    unsupported metric, the list starts with the reason. If nothing matches, a
+    ValueError is raised. `width` is the maximum length of a line.
     """
     query = _spaced(word or "")
     pattern = re.compile(rf"\b{re.escape(query)}")

@@ -33,7 +33,7 @@ _NO_COLUMNS = "missing", "position", "scale", "confidence_level"
 
 
 def options_of_metrics(arguments: Namespace) -> dict[str, Any]:
-    """Return the options of the accumulator that are set on the command line."""
+    """Return the command-line options for creating a `JointAccumulator`."""
     options = options_for(arguments, JointAccumulator)
     read = str if arguments.text else parse_label
     for name in {"labels", "pos_label", "abstain"} & options.keys():
@@ -206,9 +206,9 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
 
 
 def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]:
-    """Return the column names that the values of options contain.
+    """Return the column names that occur in the values of options.
 
-    `only` restricts the result to the options with these names.
+    If `only` is not empty, only the options with these names are searched.
     """
     listed = [
         value
@@ -222,7 +222,10 @@ def _leaves(options: Mapping[str, Any], only: Collection[str] = ()) -> list[str]
 def _batches(
     arguments: Namespace, names: Mapping[str, Any], **options: Any
 ) -> Iterator[tuple[str, int, Any]]:
-    """Yield batches of rows; columns that text metrics read stay text."""
+    """Yield batches of rows.
+
+    If all metrics compare items, such as texts, the items are not converted to numbers.
+    """
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     has_items = {metric.reads for metric in metrics.values()} == {"items"}
     items = _leaves(names, ["y_true", "y_pred"]) if has_items else ()
@@ -292,7 +295,10 @@ def batches(
 
 
 def _total(file: LogFile) -> str:
-    """Return the number of lines as text, if progress is shown and rows are lines."""
+    """Return a text such as " of 1,000 lines" for the progress line.
+
+    The text is empty if no progress is shown, or if rows are not lines of text.
+    """
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
     if not (is_watched() and has_lines and file.path.is_file()):
         return ""

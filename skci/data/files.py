@@ -178,7 +178,9 @@ def csv_rows(
     except (csv.Error, UnicodeDecodeError) as error:
         if not (growing and "unexpected end of data" in str(error)):
             is_text = isinstance(error, csv.Error)
-            problem = f"{error}" if is_text else f"must be text in UTF-8: {error}"
+            problem = (
+                f"{error}" if is_text else f"the file must be text in UTF-8: {error}"
+            )
             raise csv.Error(f"line {reader.line_num}: {problem}") from error
 
 

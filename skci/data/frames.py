@@ -1,6 +1,6 @@
 """Columns of data frames by name: all rows, or counts of the distinct rows.
 
-Data frames of all libraries are read through narwhals; mappings of columns do not need
+Data frames of all libraries are read through narwhals. Mappings of columns do not need
 narwhals. If distinct rows are sufficient, the library of the frame counts them, and
 only the distinct rows and their counts are fetched.
 """
@@ -44,14 +44,15 @@ _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Data frame, with the names of the columns that a report reads.
+    """Data frame and the names of its columns that a report reads.
 
     Parameters
     ----------
     data : data frame, stream of Arrow batches or mapping of str to columns
     names : mapping of str to names of columns
-        Column names by parameter. Each value is one name, a list of names, or a mapping
-        of other names to column names. None for parameters that are not used.
+        Column names by parameter. The value of a parameter is one column name, a list
+        of column names, or a mapping to column names. Parameters that are not used
+        have the value None.
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
@@ -94,10 +95,9 @@ class Frame:
         """Read the columns of each parameter from the data.
 
         `kinds` are the kinds of predictions that metrics read, such as "labels". If
-        metrics read only labels, identical rows are returned once, with their
-        frequencies as "counts". If metrics also read scores, identical rows are counted
-        only if the data are not in memory. The columns of parameters in `missing` may
-        have missing values.
+        metrics read no numbers, the result may contain each distinct row only once, and
+        the frequencies of these rows as "counts". The columns of parameters in
+        `missing` may have missing values.
         """
         if isinstance(self._frame, Mapping):
             return {k: _read(_mapped, self._frame, v) for k, v in self.names.items()}
@@ -119,7 +119,11 @@ class Frame:
         return columns
 
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
-        """Return a table of the needed columns, and whether equal rows are counted."""
+        """Return the needed columns as a table.
+
+        Also returns whether the table contains each distinct row only once, with a
+        count.
+        """
         nw, frame, names = self._nw, self._frame, list(self._parameters)
         counted = "numbers" not in kinds
         if isinstance(frame, nw.LazyFrame):
@@ -173,7 +177,7 @@ class Frame:
     def _check_present(
         self, table: Any, missing_in: Collection[str], by_name: str, are_labels: bool
     ) -> None:
-        """Check that no value is missing, except for parameters in `missing_in`."""
+        """Check that only columns of parameters in `missing_in` have missing values."""
         for column, parameter in self._parameters.items():
             if parameter in missing_in:
                 continue
@@ -200,9 +204,10 @@ class Frame:
 def columns_of_data(
     data: Any, columns: dict[str, Any], rows: RowOptions, missing: Collection[str] = ()
 ) -> tuple[dict[str, Any], RowOptions]:
-    """Read the columns that are named by parameters and row options from `data`.
+    """Replace column names in parameters and row options by columns of `data`.
 
-    If `data` is None, the parameters and options contain the columns themselves.
+    If `data` is None, the parameters and options already contain columns, and are
+    returned unchanged.
     """
     if data is None:
         return columns, rows
@@ -213,12 +218,12 @@ def columns_of_data(
 def constant_columns(
     columns: Mapping[str, Any], group: Array, kind: str, names: Array, rows: Array
 ) -> dict[str, Any]:
-    """Check that columns are constant within groups, and return the given rows.
+    """Check that columns are constant within groups, and return selected rows.
 
     A group is, for example, all rows of an item. `group` contains the group index of
-    each row, and `names` contains the names of the groups. The value of a parameter is
-    a column, a mapping of columns, or None. Parameters with the value None are left
-    out.
+    each row, and `names` contains the names of the groups. Each parameter in `columns`
+    is a column, a mapping of columns, or None. Parameters that are None are left out of
+    the result. The result contains only the selected `rows`.
     """
     first = np.unique(group, return_index=True)[1][group]
 
@@ -286,13 +291,13 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
 
 
 def shown_names(columns: Sequence[str]) -> str:
-    """Join the first names of columns as text, and count the remaining names."""
+    """Return the first column names as text, and the number of further names."""
     shown = first_names([*map(repr, columns)], _MAX_SHOWN)
     return join_names(shown) if shown else "none"
 
 
 def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
-    """Replace the names of columns by the columns of a table."""
+    """Replace column names, which may be values of a mapping, by columns of a table."""
     if isinstance(value, Mapping):
         return {name: _read(take, table, entry) for name, entry in value.items()}
     return None if value is None else take(table, value)
@@ -321,11 +326,7 @@ def _framed(table: Any, names: str | list[str]) -> Any:
 
 
 def _native(table: Any, name: str) -> Any:
-    """Return one column.
-
-    If the categories of the column have an order, the column keeps the type of its
-    library.
-    """
+    """Return one column of a table, without converting ordered categories."""
     is_ordered = str(table[name].dtype).startswith("Enum")
     return table[name].to_native() if is_ordered else _framed(table, name)
 

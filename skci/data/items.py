@@ -29,7 +29,7 @@ from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, parameter_name, shape
 from skci.data.sample import Sample
 
 UNNAMED = "mean"
-"""Name of the metric of grades by an unnamed scorer."""
+"""Name of the metric if the scorer has no name."""
 MEAN, SHARE, RATIO, PERPLEXITY = "mean", "share", "ratio", "perplexity"
 """Functions of grades and their sizes: mean, ratio of sums, ratio between 0 and 1, and
 exp of the ratio."""
@@ -38,11 +38,14 @@ _GRADES = "grades"
 _GRADES_OF_ANSWERS = (0.0, 0.5, 1.0)  # wrong, partly right and right
 _MAX_NAMED = 6  # models in a message
 MISSING = ["error", "drop", "pairwise"]
-"""Options for items that lack a grade of some model."""
+"""Treatments of items for which some models have no grade."""
 
 
 def sizes_of(scorer: str) -> str:
-    """Name of the column with the number of units, such as tokens, of each grade."""
+    """Return the name of the column that contains the sizes of a scorer's grades.
+
+    The size of a grade is a number of units, such as tokens.
+    """
     return f"{_SIZES}{scorer}"
 
 
@@ -62,8 +65,7 @@ class AggregatedGrades(dict[str, Array]):
         is optional and defaults to 1.
     functions : mapping of str to str
         Aggregate functions by scorer. For each of these scorers, grades are multiplied
-        by the sizes of the samples. The sizes become the grades of an additional
-        scorer.
+        by the sizes of the samples. An additional scorer has the sizes as its grades.
     """
 
     def __init__(
@@ -312,7 +314,7 @@ class GradedSamples:
     def _without_missing(
         self, has_grade: Array, missing_grades: str
     ) -> tuple[Array, str]:
-        """Return a mask of the items to keep, and a text about the missing grades."""
+        """Return a mask of the items to keep, and a description of missing grades."""
         columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
         is_lost = np.isnan(self.grades) & np.array(columns)[self.column]
         is_lost &= has_grade[self.column, self.item]  # the item has other samples
@@ -363,7 +365,7 @@ class GradedSamples:
 
     @property
     def _moments(self) -> tuple[Array, Array, Array]:
-        """Mean, count and sum of squared deviations of each item's samples."""
+        """Mean, count and sum of squared deviations of the samples of each item."""
         is_graded = ~np.isnan(self.grades)
         column, item, grades = self.column, self.item, self.grades
         if not is_graded.all():

@@ -49,8 +49,8 @@ def distinct_labels(
 ) -> tuple[list[Any], Array]:
     """Return the distinct labels of a column, and the label index of each row.
 
-    `hint` is added to the error for continuous numbers. `kept` is a mask of the rows of
-    the data that `column` contains.
+    `hint` is added to the error for continuous numbers. If `column` contains only some
+    rows of the data, `kept` is the mask of these rows.
     """
     try:
         distinct, positions = factorise(column)
@@ -87,10 +87,10 @@ def distinct_labels(
 
 
 def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
-    """Return the sorted union of sets of labels.
+    """Return the sorted union of several sets of labels.
 
-    `names` are the names of the columns that contain the labels. An additional last set
-    contains the labels of the option `labels`.
+    `names` are the columns from which the sets were read, for error messages. The last
+    set may come from the option `labels` instead of a column.
     """
     types = [
         {"str" if isinstance(x, str) else "number" for x in xs} for xs in label_sets
@@ -108,10 +108,10 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
 def encode(
     labels: Iterable[Any], positions: Array, vocabulary: Vocabulary, abstain: Any
 ) -> Array:
-    """Return the code of the label in each row.
+    """Return the label code of each row.
 
-    `positions` contains the index in `labels` of the label of each row. The label
-    `abstain`, which represents no answer, has the last code.
+    `positions` contains the index in `labels` of each row's label. The label `abstain`,
+    which represents no answer, has the largest code.
     """
     code = {label: k for k, label in enumerate(vocabulary.labels) if label is not None}
     if abstain is not None:
@@ -123,11 +123,11 @@ def encode(
 def guess_two_labels(
     columns: Sequence[Array], pos_label: Any
 ) -> tuple[Any, Any] | None:
-    """Guess the negative and the positive label from the first rows of columns.
+    """Guess the negative and the positive label from columns of labels.
 
-    A guess is made only for columns with a plain dtype, such as integers. Otherwise,
-    the result is None. The negative label is None if only the positive label was found.
-    Rows after the first rows may have other labels.
+    The first label other than the positive label is treated as the negative label.
+    Later rows are not checked. If there is no other label, the negative label is None.
+    Returns None unless all columns have a plain dtype, such as integers.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -192,10 +192,10 @@ def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
 
 
 def order_labels(labels: list[Any], pos_label: Any, optional: bool) -> list[Any]:
-    """Return a list of a negative and a positive label.
+    """Return the negative and the positive label as a list.
 
-    An unknown label is None. If `optional` is true and no positive label is passed, the
-    labels stay in their order.
+    A label that does not occur is None. If `optional` is true and no positive label is
+    passed, the order of `labels` is kept.
     """
     padded = [None] * (2 - len(labels)) + labels
     if optional and pos_label is None:
@@ -301,11 +301,11 @@ def count_two_labels(
 ) -> tuple[Array, Array] | None:
     """Count the rows with each combination of two labels in several columns.
 
-    Returns the distinct combinations in lexicographic order, and the count of each
-    combination. The combinations are a bool array of shape (m, columns), in which True
-    is the positive label. Returns None if an entry is neither of the two labels.
-    `negative` is None if only the positive label is known. There may be at most
-    `DENSE_COLUMNS` columns.
+    The first result contains the distinct combinations in lexicographic order, as a
+    bool array of shape (m, columns) in which True is the positive label. The second
+    result contains the count of each combination. Returns None if an entry is neither
+    of the two labels. `negative` is None if only the positive label is known. At most
+    `DENSE_COLUMNS` columns are allowed.
     """
     n, table = len(columns[0]), np.zeros(1 << len(columns), dtype=np.intp)
     for start in range(0, n, _CACHED):

@@ -4,8 +4,8 @@ The influence value of a smooth function of weighted means is linear in the colu
 :math:`x_i` of a row. The value and variance of the function are therefore determined by
 the weights :math:`w_i`, their squares, and the sums :math:`\sum w_i x_i`,
 :math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`. With clusters, the totals
-of clusters determine them. A few rows can have the same sums: one row at the mean, and
-pairs of rows on either side of the mean (Julier and Uhlmann, 2004).
+of clusters replace the rows. A few rows can have the same sums: one row at the mean,
+and pairs of rows on either side of the mean (Julier and Uhlmann, 2004).
 
 References
 ----------
@@ -50,10 +50,10 @@ Monomial = tuple[Variable, ...]
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Return the variables that occur in monomials, then the monomials.
+    """Return the monomials, and the variables that occur in the monomials.
 
-    A monomial is a variable or the product of two variables. The result contains each
-    variable and each monomial once.
+    A monomial is a variable or the product of two variables. Variables come first, and
+    duplicates are removed.
     """
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
@@ -64,9 +64,11 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 class Means:
     """Numeric columns whose means determine a metric, such as a correlation.
 
-    Each column is a variable minus a constant, called its origin, or the product of two
-    such differences. In a `MomentSample`, a few artificial rows replace the rows of the
-    data. Means of the columns and means of products of columns are unchanged.
+    Each column contains a centred variable, or the product of two centred variables. A
+    variable is centred by subtracting a constant, which is called its origin. A
+    `MomentSample` replaces the rows of the data by a few artificial rows. The
+    artificial rows have the same means of columns, and the same means of products of
+    columns.
     """
 
     monomials: tuple[Monomial, ...]
@@ -82,12 +84,13 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Compute the columns of monomials from the variables of each row.
+        """Compute the value of each monomial in each row.
 
         A monomial is a variable or the product of two variables. If `weights` are
-        passed, variables are centred at their weighted means. A variable that varies by
-        less than its rounding error is treated as constant. The rounding error is
-        relative to `sizes` or, by default, to the largest absolute value.
+        passed, each variable is centred at its weighted mean. A variable is treated as
+        constant if its range is below the rounding error. The rounding error is
+        relative to `sizes` or, by default, to the largest absolute value of the
+        variable.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -117,8 +120,9 @@ class Means:
     ) -> FunctionOfMeans:
         """Return a metric as a function of the means of monomials.
 
-        The function receives the means of `centred` variables minus their origins, and
-        the means of all other variables unchanged.
+        `function` computes the metric. The means of the variables in `centred` are
+        passed to `function` after subtracting the constants at which the variables were
+        centred. All other means of variables are passed unchanged.
         """
         origins, units, features = [], [], []
         for monomial in monomials:
@@ -137,7 +141,7 @@ class Means:
         if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
-                "metrics must use moments that were kept, got metrics that need "
+                "metrics must use only moments that were kept, got metrics that need "
                 f"{', '.join(names)}"
             )
         origins = {v: self.origins[v] for monomial in selected for v in monomial}
@@ -147,12 +151,11 @@ class Means:
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Concatenate the columns of this sample and another sample.
+        """Concatenate the rows of this sample and another sample.
 
-        `share` is the weight of the other sample divided by the total weight. The
-        origins, which are subtracted from the variables, become the means over both
-        samples. For constant variables, the origins of the two samples may differ by
-        rounding errors.
+        `share` is the weight of the other sample divided by the total weight. Each
+        variable is centred at its mean over both samples. If a variable is constant,
+        its values in the two samples may differ by rounding errors.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
@@ -172,9 +175,9 @@ class Means:
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Return the columns that result from adding a constant to each variable.
+        """Return the columns that result from adding constants to the variables.
 
-        `moves` contains the constants.
+        `moves` contains the constant for each variable.
         """
         columns = []
         for monomial in self.monomials:
@@ -192,9 +195,10 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Transform means to the original scale, and pass the means to a function.
+    """Convert means to their original scale, and evaluate a function at the means.
 
-    Each of the `means` was computed after subtracting an origin and dividing by a unit.
+    The `means` were computed from variables after subtracting `origins` and dividing by
+    `units`.
     """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
@@ -203,11 +207,12 @@ def _at_means(
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     """Replace the rows of a sample by a few artificial rows with the same moments.
 
-    Returns the columns, the weights and the design of the artificial rows. Each
-    cluster, or the whole sample without clusters, is replaced by a row at its mean.
-    Pairs of rows on either side of the mean of the heaviest cluster represent the
-    variation within all clusters. For independent rows with unequal weights, additional
-    rows of negligible weight reproduce the sums of squared weights.
+    Each cluster is replaced by a row at the mean of the cluster. Without clusters, the
+    whole sample is treated as one cluster. Additional pairs of rows represent the
+    variation within clusters. The two rows of a pair lie on opposite sides of the mean
+    of the heaviest cluster. For independent rows with unequal weights, additional rows
+    of negligible weight preserve the sums of squared weights. Returns the values, the
+    weights and the design of the artificial rows.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -251,9 +256,9 @@ def _around(
 ) -> tuple[Array, Array]:
     """Replace weighted rows by a few rows with the same mean and cross products.
 
-    One of the new rows is at the mean, `centre`. The other rows are pairs on either
-    side of the mean, along the principal axes of the cross products. Returns the
-    columns and the weights of the new rows.
+    One of the new rows is at the mean, `centre`. The other rows are pairs on opposite
+    sides of the mean, along the principal axes of the cross products. Returns the
+    values and the weights of the new rows.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -327,9 +332,10 @@ class MomentSample(Sample):
         design: Any,
         vocabulary: Vocabulary | None = None,
     ) -> MomentSample:
-        """Return a few weighted rows with the moments of `rows`.
+        """Return a few weighted rows with the same moments as `rows`.
 
-        The models, and by default the vocabulary, come from `sample`.
+        The names of the models are copied from `sample`. If `vocabulary` is None, the
+        labels are also copied from `sample`.
         """
         vocabulary = sample.vocabulary if vocabulary is None else vocabulary
         values, rows, design = few_rows(means.values, rows, design)

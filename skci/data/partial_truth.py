@@ -58,9 +58,9 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 class Part:
     """Subgroup of data in which only some rows are labelled.
 
-    Labelled and unlabelled rows have different codes. `labelled` are the codes of the
-    labelled rows, and `every` are the codes of all rows. Without subgroups, the whole
-    sample is one subgroup.
+    Within a subgroup, labelled rows and unlabelled rows have different codes.
+    `labelled` contains the code of the labelled rows, and `every` contains the codes of
+    all rows. Without subgroups, the whole sample is treated as one subgroup.
     """
 
     subgroup: tuple[tuple[str, str], ...]
@@ -69,7 +69,7 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Sets of codes: labelled rows, all rows, and the union if it is different."""
+        """Distinct sets of codes: labelled rows, all rows, and both sets combined."""
         return [*dict.fromkeys([self.labelled, self.every, self.labelled | self.every])]
 
 
@@ -85,8 +85,8 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
     """Return the subgroups that `parted` has split into labelled and unlabelled rows.
 
-    `disjoint` is true if each labelled row is a copy of a row that also occurs as an
-    unlabelled row.
+    Set `disjoint` to true if the unlabelled rows already include a copy of each
+    labelled row.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
@@ -104,8 +104,8 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
     """Return the subgroups, and check that each subgroup has labelled rows.
 
-    `disjoint` is true if each labelled row is a copy of a row that also occurs as an
-    unlabelled row.
+    Set `disjoint` to true if the unlabelled rows already include a copy of each
+    labelled row.
     """
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)
@@ -127,7 +127,7 @@ def are_labelled(sample: Sample) -> Array:
 
 
 def sizes_of(sample: Sample) -> tuple[int, int]:
-    """Return the number of all rows and the number of labelled rows."""
+    """Return the total number of rows and the number of labelled rows."""
     return sample.rows.n_samples, sample.rows.n_rows(are_labelled(sample))
 
 
@@ -184,7 +184,7 @@ def read_columns(
         )
     if duplicates := set(proxies) & {*predicted, *scores}:
         raise ValueError(
-            "proxy must have other names than the models, got "
+            "proxy must have names that differ from the model names, got "
             f"{join_names([*duplicates])}"
         )
     filling = predicted if by_prediction else proxies
@@ -208,9 +208,9 @@ def _filled(
 ) -> tuple[Array, Array]:
     """Replace missing labels, and return a mask of the labelled rows.
 
-    A missing label is replaced by an arbitrary label of `y_true`. However, if labelling
-    depends on the prediction, or if no row is labelled, a missing label is replaced by
-    the label that the row has in the first of `columns`.
+    By default, a missing label is replaced by an arbitrary label of `y_true`. If
+    labelling depends on the prediction, or if no row is labelled, the replacement is
+    the label of the same row in the first of `columns`.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:

@@ -102,8 +102,8 @@ class Reader:
     """Reader of the predictions of models, with the checked truth.
 
     The truth has shape (n,) or (n, targets). If metrics read only labels, identical
-    rows are merged into units of the sample. Otherwise, each row with positive weight
-    is a unit.
+    rows are stored once, with a count. Otherwise, each row with positive weight is
+    stored.
     """
 
     wanted: RequiredData
@@ -259,11 +259,11 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Combine score columns that are named after the labels, as one model.
+        """Combine the score columns of one model, if they are named after the labels.
 
-        Columns may also be named after the targets of multilabel data. Columns named
-        after two labels could also be two models. Two columns are combined only if each
-        row contains probabilities that add up to 1.
+        In multilabel data, columns may also be named after the targets. Two columns
+        named after two labels might also contain the scores of two models. These
+        columns are combined only if each row contains probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
@@ -276,7 +276,7 @@ class Reader:
         are_numbered = names == {*map(str, range(len(names)))}
         if names != class_names and names & class_names and not are_numbered:
             raise ValueError(
-                "y_score must have columns named after models, or after exactly "
+                "y_score must have columns named after models, or exactly the columns "
                 f"{list(classes)}, got {list(y_score)}; pass the columns of one model "
                 f"as y_score={{'model': columns}}"
             )
@@ -362,8 +362,8 @@ class Reader:
     ) -> Sample | None:
         """Read columns that contain only two labels, with a plain dtype such as int.
 
-        This fast path applies to most data. The result is None for other columns.
-        Counting also checks that each entry is one of the two labels.
+        Returns None for other columns, which slower functions read. The labels are
+        checked while the rows are counted.
         """
         requirements = self.wanted
         if requirements.abstain is not None:
@@ -482,11 +482,11 @@ class Reader:
     def _read_numbers(
         self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Read numeric predictions, or scores for documents with a relevance.
+        """Read numeric predictions, such as regression estimates or document scores.
 
-        Predictions have the same shape as the truth. For survival data, predictions are
-        probabilities with any number of columns, and scores are a single column of
-        risks.
+        Predictions have the same shape as the truth. For survival data, however,
+        predictions are probabilities with any number of columns, and scores are risks
+        in a single column.
         """
         n, selected, kinds = len(self.y), self.rows.kept, self.wanted.kinds
         is_survival = self.wanted.truth == "survival"

@@ -39,9 +39,9 @@ def _converted(
 ) -> dict[str, Any]:
     """Convert each column with a function.
 
-    `convert` is called with a column and the name of the column for messages. The
-    value of a parameter that may have several columns, such as "y_pred", becomes a dict
-    by name. Parameters without columns are left out.
+    The function `convert` receives a column and the name of the column for messages.
+    For a parameter that may have several columns, such as "y_pred", the result is a
+    dict of converted columns. Parameters without columns are left out.
     """
     converted: dict[str, Any] = {}
     for parameter, values in columns.items():
@@ -120,9 +120,9 @@ def read_blocks(
 ) -> Sample:
     """Read blocks of Dask arrays in parallel, and add the resulting samples.
 
-    The first Dask array determines the blocks; all other arrays, including arrays in
-    memory, are cut at the same rows. The default scheduler of Dask reads the blocks.
-    Samples are added in the order of the blocks.
+    The first Dask array determines the blocks. All other arrays, including arrays in
+    memory, are divided at the same rows. The default scheduler of Dask reads the
+    blocks. Samples are added in the order of the blocks.
 
     Parameters
     ----------

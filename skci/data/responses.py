@@ -29,7 +29,7 @@ class Parallel(parallel.Parallel):
 
 
 class ResponseMethods(NamedTuple):
-    """Responses, such as predicted probabilities, to compute from estimators."""
+    """Responses of estimators that metrics read, such as predicted probabilities."""
 
     reads: Collection[str]
     """Kinds of data that metrics read; kinds except "scores" require predictions."""
@@ -48,10 +48,10 @@ def respond(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Compute predictions and scores of estimators for X, in parallel.
 
-    Returns predictions and scores by the name of the estimator. A mapping is empty if
-    metrics do not read this kind of response. Tasks run in threads by default, because
-    scikit-learn releases the interpreter lock in predictions and threads do not copy X
-    or the estimators. ``joblib.parallel_config`` overrides this default.
+    Returns a dict of predictions and a dict of scores, by the name of the estimator. A
+    dict is empty if no metric reads its kind of response. Tasks run in threads by
+    default: threads do not copy X or the estimators, and scikit-learn releases the
+    interpreter lock in predictions. ``joblib.parallel_config`` overrides this default.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -88,9 +88,9 @@ def _respond(
 
 
 def response(estimator: Any, X: Any, request: ResponseMethods) -> tuple[Any, Any]:
-    """Return the predictions and the scores for X.
+    """Return the predictions and the scores of an estimator for X.
 
-    A response that no metric reads is None.
+    Predictions or scores that no metric reads are None.
     """
     labels = scores = None
     if set(request.reads) != {"scores"}:
@@ -117,9 +117,10 @@ def _check_rows(values: Any, name: str, X: Any) -> Any:
 
 @contextmanager
 def task(name: str, done: str = "") -> Iterator[None]:
-    """Add a name to the messages of errors, and print the elapsed time.
+    """Add the name of a task to error messages, and print the elapsed time.
 
-    The time is printed after the text `done`, if any.
+    The elapsed time is printed after the text `done`. If `done` is empty, no time is
+    printed.
     """
     start = time.perf_counter()
     try:
@@ -153,9 +154,9 @@ def scores_of(
 ) -> Any:
     """Return the score of each row for a label, or a matrix with a column per label.
 
-    The scores come from the first of `methods` that the estimator has. The probability
-    of a label that the estimator does not know is 0; for a decision function, such a
-    label is an error. For multilabel estimators, `labels` are the positions of the
+    The scores come from the first of `methods` that the estimator has. If the estimator
+    does not know a label, the probability of the label is 0, but a decision function
+    raises an error. For multilabel estimators, `labels` are the positions of the
     targets. Estimators may return a matrix with the probabilities of 0 and 1 for each
     target.
     """

@@ -89,9 +89,10 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Names of the attributes of the design that contain one value per row.
+        """Attributes of the design that contain one value per row.
 
-        The keys are the names with the prefix "design.".
+        The values of the dict are the names of the attributes, and its keys are the
+        names with the prefix "design.".
         """
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
@@ -116,7 +117,7 @@ class RowOptions:
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> ValidatedRowOptions:
-        """Check the options for n rows, which must match the index of `truth`."""
+        """Check that the row options have n rows and the index of `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' needs subgroups, got by=None")
@@ -174,7 +175,7 @@ class RowOptions:
         column: Callable[..., Array],
         named: Callable[..., tuple[Array, Array]],
     ) -> ValidatedRowOptions:
-        """Apply the design to rows, and check that no excluded option is passed."""
+        """Apply the design to rows, and check for options that exclude the design."""
         design, title = self.design, f"design={type(self.design).__name__}"
         exclusive = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
@@ -227,8 +228,8 @@ class RowOptions:
         columns = named_columns(self.by, "by", name)
         if not _REPORT_COLUMNS.isdisjoint(columns):
             raise ValueError(
-                "by must have at least one column, with other names than the columns "
-                f"of a report, got {list(columns)}"
+                "by must have column names that differ from the columns of a report, "
+                f"got {list(columns)}"
             )
         one_column = partial(as_column, several="several columns need names")
         hint = MISSING_SUBGROUP_HINT if self.by_name == "by" else ""  # not for folds
@@ -251,8 +252,8 @@ class RowOptions:
             names.append([(name, str(level)) for level in levels.tolist()])
             if len(set(names[-1])) < len(levels):
                 raise ValueError(
-                    f"{parameter} must have names of subgroups that differ as text, "
-                    f"got {levels.tolist()}"
+                    f"{parameter} must have subgroup names that differ after "
+                    f"conversion to text, got {levels.tolist()}"
                 )
             positions.append(position)
             if any(isinstance(level, Real) for level in levels.tolist()):
@@ -350,10 +351,9 @@ class ValidatedRowOptions:
         by_rows: bool = False,
         **predictions: Any,
     ) -> Sample:
-        """Return a sample from the label codes of the rows.
+        """Make a sample from the label codes of the rows.
 
-        If `by_rows` is true, each row is a unit of the sample. Otherwise, rows with
-        identical codes are merged into a unit.
+        Rows with identical codes are merged and counted, unless `by_rows` is true.
         """
         rows, share_covariance = self, None
         if isinstance(self.design, Prevalence):
@@ -397,7 +397,7 @@ class ValidatedRowOptions:
         return self.sample(codes, vocabulary, by_rows=True, **predictions)
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
-        """Return the weights of the units and the sampling design."""
+        """Return the weights of the merged rows, and the sampling design."""
         rows = Rows.from_rows(unit, n_units, self.weights, self.counts)
         if self.clusters is not None:
             clusters, kind = self.clusters, "group"
@@ -419,7 +419,8 @@ class ValidatedRowOptions:
     ) -> ValidatedRowOptions:
         """Return row options with weights that produce a given prevalence.
 
-        The rows with each of the two labels become a stratum.
+        The rows with the positive label become one stratum, and the rows with the
+        negative label become another stratum.
         """
         if not (codes.shape[1] and vocabulary.binary):
             kind = "targets" if vocabulary.multilabel else "labels"
@@ -455,7 +456,10 @@ def _as_names(values: Any, name: str) -> Array:
 
 
 def _may_be_missing(values: Array) -> bool:
-    """Whether an array may have missing values, as any array of objects may."""
+    """Whether an array can have missing values.
+
+    The result is always true for an array of objects.
+    """
     kind = values.dtype.kind
     return kind == "O" or (kind in "fcmM" and not np.isfinite(values).all())
 
@@ -488,8 +492,8 @@ def _check_weights(weights: Array, counts: Array | None) -> Array:
         total = weights.sum()
     if total == largest and np.count_nonzero(weights) > 1:
         raise ValueError(
-            "sample_weight must give a weight that is not negligible to at least two "
-            f"rows, got values from {weights.min():g} to {largest:g}"
+            "sample_weight must contain at least two weights that are not negligible, "
+            f"got values from {weights.min():g} to {largest:g}"
         )
     negligible = weights < _NEGLIGIBLE * largest
     return np.where(negligible, 0, weights) if negligible.any() else weights

@@ -60,7 +60,7 @@ def as_column(
 ) -> Array:
     """Convert labels to a one-dimensional array.
 
-    The text `several` is added to the error for several columns.
+    An array with several columns raises an error, which ends with the text `several`.
     """
     requirement = "a one-dimensional array of labels"
     column = values
@@ -137,9 +137,9 @@ def check_present(
 ) -> None:
     """Check that no value is missing or infinite.
 
-    If `positions` is passed, it contains the index into `values` of each row, and the
-    error names the first affected row. `hint` is added to the error for a missing
-    value.
+    If `values` are only the distinct values of a column, `positions` contains the index
+    in `values` of each row's value. The error then names the first affected row. If a
+    value is missing, `hint` is added to the error.
     """
     for k, value in enumerate(values):
         if is_missing(value):
@@ -169,8 +169,8 @@ def check_numbers(
 ) -> Array:
     """Check that a column contains n finite numbers.
 
-    If `n` is None, the column may have any length. `hint` is added to the error for
-    several columns. If `missing` is true, numbers may be NaN.
+    If `n` is None, the column may have any length. If there are several columns, `hint`
+    is added to the error. If `missing` is true, numbers may be NaN.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -192,7 +192,9 @@ def check_thresholds(values: Any, name: str = "thresholds") -> Array:
     thresholds = check_numbers(values, name)
     names = [f"{threshold:g}" for threshold in thresholds]
     if len(set(names)) < len(names):
-        raise ValueError(f"{name} must differ in six digits, got {names}")
+        raise ValueError(
+            f"{name} must be distinct when printed with six digits, got {names}"
+        )
     return thresholds
 
 
@@ -240,7 +242,7 @@ def as_items(values: Any, name: str) -> Array:
         sizes = [*map(len, columns.values())]
         if len(set(sizes)) > 1:
             raise ValueError(
-                f"{name} must have quantiles of the same rows at all levels, got "
+                f"{name} must have the same number of rows at all quantile levels, got "
                 f"{sizes} rows"
             )
         matrix = np.stack([*columns.values()], axis=1)
@@ -360,7 +362,7 @@ def check_probabilities(
 
 @dataclass(eq=False)
 class Alignment:
-    """Checker of the order of rows and columns in pandas objects."""
+    """Checker of the order of rows and columns in several pandas objects."""
 
     _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 
@@ -369,9 +371,9 @@ class Alignment:
     ) -> None:
         """Check that rows and columns are in the same order as in earlier objects.
 
-        Column labels may differ, but the same labels must not be in another order. A
-        default index (0, 1, ...) agrees with any index that is not a range, such as the
-        index of a test set after a random split.
+        Two objects may have different column labels, but equal labels must be in the
+        same order. A default index (0, 1, ...) agrees with any index that is not a
+        range, such as the index of a test set after a random split.
         """
         index = getattr(values, "index", None)
         if "index" in axes and hasattr(index, "equals"):
@@ -403,7 +405,7 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether one index is the default 0, 1, ... and another index is not a range."""
+    """Whether a default index 0, 1, ... is compared with an index that is no range."""
     ranges = [labels for labels in indexes if hasattr(labels, "step")]
     is_new = any((labels.start, labels.step) == (0, 1) for labels in ranges)
     return is_new and len(ranges) < len(indexes)
@@ -442,11 +444,11 @@ def check_time(time: Any, name: str = "time") -> float:
 def event_by(y_true: Any, time: float) -> Array:
     """Convert survival times to labels: 1 for an event by a given time, 0 otherwise.
 
-    The labels can be passed to metrics of labels and scores. If a row is censored
-    before the time, its label is unknown, which raises an error, because leaving out
-    such rows would bias the estimates. Two kinds of metrics account for censored rows:
-    metrics of survival, such as :class:`~skci.CumulativeDynamicAucCI`, and net benefit
-    and calibration with a time, such as ``NetBenefitCI(0.2, time=365)``.
+    The labels can be passed to metrics that read labels or scores. If a row is censored
+    before the time, its label is unknown. Such rows raise an error, because leaving out
+    the rows would bias the estimates. Two kinds of metrics account for censored rows:
+    survival metrics, such as :class:`~skci.CumulativeDynamicAucCI`, and net benefit and
+    calibration with a time, such as ``NetBenefitCI(0.2, time=365)``.
 
     Parameters
     ----------

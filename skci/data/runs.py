@@ -36,17 +36,17 @@ class Runs:
 
     Runs are training seeds, readers, judges or prompts: anything that would change if
     the evaluation were repeated. The estimate of a metric is its mean over all runs.
-    The standard error accounts for the sampling of rows and the sampling of runs, which
-    are crossed.
+    The standard error accounts for the sampling of rows and for the sampling of runs.
+    Rows and runs are crossed: every run covers all rows.
 
     Parameters
     ----------
     predictions : sequence, mapping of str to values, or data frame
-        Predictions of one model, one entry for each of at least two runs. An entry
-        contains predicted labels, numbers or scores, the name of a column of `data`, or
-        a fitted estimator. The keys of a mapping, or the columns of a data frame, are
-        the names of the runs; otherwise, runs are named "1", "2", .... An array of
-        shape (n_runs, n_samples) has a row for each run.
+        Predictions of one model, with one entry for each run. At least two runs are
+        required. An entry is an array of predicted labels, numbers or scores, the name
+        of a column of `data`, or a fitted estimator. The keys of a mapping, or the
+        columns of a data frame, are the names of the runs. Otherwise, runs are named
+        "1", "2", .... An array of shape (n_runs, n_samples) has a row for each run.
     paired : bool, default=False
         Whether models share runs, such as the same reader, judge or prompt. Runs with
         the same name, or else with the same position, are then treated as the same run.
@@ -193,16 +193,16 @@ class Runs:
             in sorted order of the labels.
         groups, sample_weight, by : str, optional
             Columns with the clusters, the weights and the subgroups, as in
-            `joint_report`. Their values must be constant in all rows of a case. `by`
-            may also be a list or a mapping of columns.
+            `joint_report`. The values in these columns must be constant in all rows of
+            a case. `by` may also be a list or a mapping of columns.
         missing : {"error", "drop-cases"}, default="error"
             Treatment of missing reads. "error" raises an error, and "drop-cases" leaves
             out cases with missing reads. A read is missing if a run of a model has no
             row for a case, or if a prediction is None or NaN.
         paired : bool, optional
             Whether all models share the runs, such as readers. Training seeds are not
-            shared. Required if all models have runs of the same names, other than
-            numbers; otherwise the default is False.
+            shared. The default is False. If all models have the same run names, and the
+            names are not numbers, there is no default.
         degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
             Method that combines degrees of freedom; see :class:`Runs`.
 
@@ -257,9 +257,10 @@ class Runs:
             names = _shared_names(by_model)
             if paired is None and names:
                 raise ValueError(
-                    "paired must be given, since all models have the runs "
-                    f"{join_names(first_names([*map(repr, names)], _MAX_SHOWN))}: True "
-                    "for the same readers, False for unrelated seeds"
+                    "paired must be passed, because all models have the runs "
+                    f"{join_names(first_names([*map(repr, names)], _MAX_SHOWN))}; pass "
+                    "paired=True for the same readers, or paired=False for unrelated "
+                    "seeds"
                 )
             runs = {
                 name: cls(
@@ -290,7 +291,10 @@ class RunsOfModels:
 
     @classmethod
     def of(cls, runs: Mapping[str, Runs], models: Sequence[str]) -> RunsOfModels:
-        """Combine the runs of several models, which must have equal options."""
+        """Combine the runs of several models.
+
+        The options of :class:`Runs` must be equal for all models.
+        """
         options = {(each.paired, each.degrees_of_freedom) for each in runs.values()}
         if len(options) > 1:
             raise ValueError(
@@ -312,7 +316,7 @@ class RunsOfModels:
 
     @property
     def pairing(self) -> str:
-        """Description of the relation of runs of different models, for the header."""
+        """Text for the header of a report that states whether models share runs."""
         names: dict[str, list[str]] = {}
         for model, run in self.models.values():
             if run is not None:
@@ -330,9 +334,10 @@ class RunsOfModels:
 
 
 def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the names of runs that all models share, except numbers, which are seeds.
+    """Return the run names that all models share.
 
-    `runs` contains the names of the runs of each model.
+    Names that are numbers are ignored, because they number training seeds. `runs`
+    contains the run names of each model.
     """
     named = [[run for run in each if not run.isdigit()] for each in runs.values()]
     named = [names for names in named if names]
@@ -343,7 +348,7 @@ def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
 def run_name(model: str, run: Any) -> str:
     """Name of a run of a model for messages.
 
-    The only run of a model, None, is named after the model.
+    If `run` is None, the model has a single run, which is named after the model.
     """
     return model if run is None else f"{model}, run {run}"
 
@@ -353,9 +358,10 @@ def split_runs(
 ) -> tuple[list[Any], RunsOfModels | None]:
     """Convert runs to separate columns of predictions.
 
-    Returns the predictions of each parameter, and the model and run of each column.
-    Without :class:`Runs`, returns unchanged predictions and None. `unnamed` is the name
-    of an unnamed model.
+    Returns the columns of each parameter, and the model and run to which each column
+    belongs. If no predictions are :class:`Runs`, the predictions are returned
+    unchanged, together with None. A model that was passed without a name is named
+    `unnamed`.
     """
     if not any(map(_holds_runs, predictions.values())):
         return list(predictions.values()), None
@@ -373,8 +379,8 @@ def split_runs(
         are_runs = [isinstance(entry, Runs) for entry in values]
         if any(are_runs) and not all(are_runs):
             raise ValueError(
-                "y_pred and y_score must both be Runs if one of them is, got only one "
-                f"for {model}"
+                "y_pred and y_score must both be Runs, or both be single runs, got "
+                f"only one Runs for {model}"
             )
         if any(are_runs):
             runs[model] = values[0]
@@ -406,7 +412,7 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Return the run name of each row, and the model and run that each name represents.
+    """Return the name of the run of each row, and the model and run for each name.
 
     `model` is None for a single model.
     """
@@ -448,11 +454,12 @@ def _read_long(
     missing: str,
     paired: bool,
 ) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, Any]]]]:
-    """Read a long table of repeated reads, and sort it by case.
+    """Read a long table of predictions, and sort the table by case.
 
-    `keys` are "case", "run" and "model". `case_columns`, such as "y_true", have one
-    value per case, and `read_columns` have one value per read. Returns the columns of
-    cases, and the columns of reads by parameter, model and run.
+    A read is the prediction of a model for a case in a run. `keys` names the columns of
+    cases, runs and models. `case_columns`, such as "y_true", have one value per case,
+    and `read_columns`, such as "y_pred", have one value per read. Returns the columns
+    of cases, and the columns of reads by parameter, model and run.
     """
     check_choice(missing, ("error", "drop-cases"), "missing")
     columns = {**keys, **case_columns}

@@ -56,7 +56,10 @@ class Vocabulary:
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
-        """Return the positive label for reports, or None if the labels are 0 and 1."""
+        """Return the positive label, or None if reports should not show the label.
+
+        A positive label 1 is not shown if the other label is 0 or unknown.
+        """
         label = self.labels[code]
         other_labels = {*self.labels} - {label, None}
         return None if label == 1 and other_labels <= {0} else label
@@ -71,13 +74,13 @@ class Vocabulary:
         """Return a vocabulary with the labels of both vocabularies."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
-                "samples can only be added with the same targets and abstention, "
-                f"got {self} and {other}"
+                "samples must have the same targets and the same abstention to be "
+                f"added, got {self} and {other}"
             )
         labels = {*self.labels, *other.labels} - {None}
         if len({isinstance(label, str) for label in labels}) > 1:
             raise ValueError(
-                "samples can only be added with labels of one type, got "
+                "samples must have labels of one type to be added, got "
                 f"{self.labels} and {other.labels}"
             )
         for vocabulary in (self, other):
@@ -100,10 +103,10 @@ class Vocabulary:
 class Scores:
     """Scores of a model, with a cached sort order.
 
-    A large score is evidence for the positive class or, in an array of shape (n,
-    labels), for the label of its column. If scores are binned, rows with scores in the
-    same bin may be merged. The score of the merged rows is the midpoint of their
-    smallest and largest score.
+    A large score is evidence for the positive class. In an array of shape (n, labels),
+    a large score is evidence for the label of the column. If scores are binned, rows in
+    the same bin may be merged. The score of merged rows is the midpoint between the
+    smallest and the largest of their scores.
     """
 
     values: Array
@@ -120,8 +123,8 @@ class Scores:
     ) -> Scores:
         """Concatenate the scores of several samples, and merge binned scores.
 
-        `unit` contains the index of the merged unit for each unit of the samples.
-        Scores without bins are not merged.
+        A unit is a row, or a set of identical rows. `unit` contains the index of the
+        merged unit for each unit of the samples. Scores without bins are not merged.
         """
         eps = max(part.eps for part in parts)
         if edges is None:
@@ -163,7 +166,7 @@ class Scores:
 
     @cached_property
     def ranked(self) -> tuple[Array, Array]:
-        """Order that sorts the rows by score or bin, and the ranks in this order.
+        """Order that sorts the rows by score or bin, and the sorted ranks of the rows.
 
         Rows with equal scores have equal ranks. Ranks start at 0 and have no gaps.
         """
@@ -174,7 +177,7 @@ class Scores:
 
     @cached_property
     def mixed(self) -> Array:
-        """Whether scores within a bin differ, for each bin in ascending order."""
+        """Mask of the bins, in ascending order, that contain different scores."""
         order, ranks = self.ranked
         n_levels = ranks[-1] + 1
         if self.edges is None:
@@ -196,8 +199,9 @@ def _ranges(unit: Array, n_units: int, low: Array, high: Array) -> Array:
 class Subgroups:
     """Division of a sample into subgroups.
 
-    `codes` contains the subgroup code of each unit. The names of a subgroup are pairs
-    of a column and a name in this column.
+    `codes` contains the subgroup code of each row, or of each set of identical rows.
+    `names` describes each subgroup by pairs of a column and a value, such as ("site",
+    "A").
     """
 
     codes: Array
@@ -246,8 +250,8 @@ class Queries:
 class Sample:
     """Data that metrics read, with the weights and the sampling design.
 
-    If metrics read only labels or binned scores, identical rows are merged into one of
-    m units. Otherwise, each row is a unit. The sum of two samples contains the rows of
+    If metrics read only labels or binned scores, identical rows are merged into one
+    unit. Otherwise, each row is a unit. The sum of two samples contains the rows of
     both samples.
     """
 
@@ -313,10 +317,11 @@ class Sample:
     ) -> CellMap:
         """Return the map from label codes to cells of a table of counts.
 
-        The map is cached for all measures. The kinds of tables are "one-vs-rest" (the
-        label with `code` against all other labels), "correctness" (tp is right and fp
-        is wrong), "pairs" (observed pairs of a true and a predicted label) and
-        "rejection" (tp is no answer and fp is an answer).
+        All measures share the cached map. `kind` is the kind of the table.
+        "one-vs-rest" compares the label with `code` to all other labels. "correctness"
+        counts right predictions as tp and wrong predictions as fp. "pairs" counts each
+        observed pair of a true and a predicted label. "rejection" counts missing
+        answers as tp and answers as fp.
         """
         key = kind, model, code, target
         if key not in self._maps:
@@ -332,7 +337,7 @@ class Sample:
         return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Return the cell of a table of counts to which each unit belongs."""
+        """Return the cell of each row, or set of equal rows, in a table of counts."""
         if cell_map not in self._cells:
             truth, answer = cell_map.columns
             cells = cell_map(self.codes[:, truth], self.codes[:, answer])
@@ -352,7 +357,7 @@ class Sample:
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
     def check_both_labels(self) -> None:
-        """Check that y_true contains both labels."""
+        """Check that the truth contains both labels."""
         negative, positive = self.vocabulary.labels
         if negative is None:
             raise ValueError(f"y_true must hold two labels, got {positive!r} only")
@@ -366,18 +371,20 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """Subgroup codes of each subgroup in the report.
+        """List of the subgroups in the report, each as a set of subgroup codes.
 
-        Without subgroups, a single None represents the whole sample.
+        Without subgroups, the list contains only None, which represents the whole
+        sample.
         """
         if self.subgroups is None:
             return [None]
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """Return the subgroup codes of the rows with which each subgroup is compared.
+        """Return the codes of the rows with which each subgroup is compared.
 
-        "rest" means all rows outside the subgroup, and "overall" means all rows.
+        If `to` is "rest", these are all rows outside the subgroup. If `to` is
+        "overall", these are all rows.
         """
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
@@ -408,10 +415,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur, completed to at least two labels.
+        """Codes of the labels that occur, with at least two labels.
 
-        The remaining labels come from options or a confusion matrix, and do not change
-        the counts of tables.
+        If only one label occurs, another label is added. All other labels come from
+        options or a confusion matrix, and have no counts.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -444,9 +451,10 @@ class Sample:
     def _united(
         self, samples: Sequence[Sample], vocabulary: Vocabulary, edges: Array | None
     ) -> Sample:
-        """Add samples, and merge units with equal labels, score bins and subgroups.
+        """Add samples, and merge rows with equal labels, score bins and subgroups.
 
-        Units are not merged if they contain numbers, items, or scores without bins.
+        Rows are not merged if the samples contain numbers, items, or scores without
+        bins.
         """
 
         def stacked(kind: str) -> dict[str, Array]:
@@ -518,9 +526,9 @@ class Sample:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Value of each property in which added samples must agree.
+        """Properties of this sample that must be equal in all added samples.
 
-        The keys are requirements for messages, such as "have the same models".
+        Each key is a requirement for messages, such as "have the same models".
         """
         present = {
             "moments": type(self) is not Sample,
@@ -561,8 +569,9 @@ class Sample:
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
     """Merge the designs of samples from one population.
 
-    `scale` is the scale of the merged weights. `unit` contains the index of the merged
-    unit for each unit of the concatenated samples.
+    A unit is a row, or a set of identical rows. `unit` contains the index of the merged
+    unit for each unit of the concatenated samples. `scale` is the scale of the merged
+    weights.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -572,10 +581,10 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
 def distinct_units(
     codes: Array, subgroups: Subgroups | None, by_rows: bool
 ) -> tuple[Array, Subgroups | None, Array]:
-    """Merge rows with identical codes and identical subgroups into units.
+    """Merge rows with identical codes and subgroups into units.
 
-    If `by_rows` is true, rows are not merged. Returns the codes and subgroups of the
-    units, and the unit index of each row.
+    If `by_rows` is true, rows are not merged. Returns the codes and the subgroups of
+    the units, and the index of the unit to which each row belongs.
     """
     if by_rows:
         return codes, subgroups, np.arange(len(codes))
@@ -613,7 +622,7 @@ def _joined_subgroups(samples: Sequence[Sample]) -> Subgroups | None:
 
 
 def _joined_queries(samples: Sequence[Sample]) -> Queries | None:
-    """Concatenate the queries of samples, which have no query in common."""
+    """Concatenate the queries of samples that have no query in common."""
     parts = [s.queries for s in samples if s.queries is not None]
     if not parts:
         return None

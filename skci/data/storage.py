@@ -245,7 +245,7 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
 
 
 def _decoded(value: Any, arrays: Mapping[str, Array]) -> Any:
-    """Convert a JSON value to the sample, or the field of a sample, that was saved."""
+    """Convert a JSON value back to a saved sample, or to a field of a saved sample."""
     if isinstance(value, list):
         return tuple(_decoded(entry, arrays) for entry in value)
     if not isinstance(value, dict):

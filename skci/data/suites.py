@@ -137,7 +137,7 @@ class Suite:
 
     @cached_property
     def rows(self) -> Rows:
-        """Rows, one per score, with weights that give all tasks equal total weight."""
+        """Rows of the scores, weighted so that all tasks have the same total weight."""
         cells = self._cell
         sizes = np.bincount(cells)
         weights = None if len(np.unique(sizes)) == 1 else 1 / sizes[cells]
@@ -166,7 +166,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Return a parameter of some rows from an estimate and influence values."""
+        """Make a parameter from its estimate and the influence values of some rows."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}

@@ -126,12 +126,15 @@ class Calibrated:
         names = {**self.margins, **self.means}
         if bool(names) == bool(self.like):
             raise ValueError(
-                "Calibrated requires either like, or at least one of margins and means"
+                "Calibrated requires either the argument like, or at least one of the "
+                "arguments margins and means"
             )
         for name in names or self.like:
             check_choice(name, [*variables], "each variable of margins, means and like")
             if hasattr(self, name):
-                raise ValueError(f"X must not name a variable {name!r}; rename it")
+                raise ValueError(
+                    f"X must not have a variable named {name!r}; rename the variable"
+                )
             setattr(self, name, variables[name])
         self._variables = tuple(names or self.like)
 
@@ -192,7 +195,8 @@ class Calibrated:
             values, total = np.asarray(getattr(self, name)), sum(shares.values())
             if unknown := {*values.tolist()} - shares.keys():
                 raise ValueError(
-                    f"margins[{name!r}] must have all levels of X, got none for "
+                    f"margins[{name!r}] must have values for all levels of X, got none "
+                    "for "
                     f"{join_names(sorted(map(repr, unknown)))}"
                 )
             are_shares = all(0 < share < 1 for share in shares.values())
@@ -223,12 +227,12 @@ class Calibrated:
         return columns, np.array([x[self._n_rows :].mean() for x in columns.values()])
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Sum the values of the rows of each cluster.
+        """Sum the influence values of the rows by cluster.
 
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Weighted values of the rows.
+            Weighted influence values of the rows, for K estimates.
 
         Yields
         ------
@@ -240,7 +244,7 @@ class Calibrated:
         yield replace(component, blocks=np.zeros(len(component.totals), dtype=int))
 
     def variance_components(self, influences: Any) -> Iterator[Component]:
-        """Yield components from residuals of the regression on calibration variables.
+        """Yield variance components, computed from residuals of the calibration.
 
         Parameters
         ----------
@@ -264,7 +268,7 @@ class Calibrated:
             yield Component((fitted - fitted.mean(axis=0)) / len(fitted))
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Return the reason why intervals may miss: no overlap, or a few dominant rows.
+        """Return a reason to warn: no overlap, or a few rows with most of the weight.
 
         Parameters
         ----------

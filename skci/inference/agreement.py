@@ -39,7 +39,7 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Number of independent units, such as clusters, and inequality of weights."""
+    """Number of independent units, and how uneven the weights of the units are."""
 
     n: int
     unevenness: float
@@ -58,7 +58,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Independent units, such as clusters, that have positive or negative rows."""
+    """Counts of the independent units with positive rows and with negative rows."""
 
     positive: Units
     negative: Units
@@ -79,7 +79,7 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """Independent units with positive or negative rows, for average precisions."""
+    """Unit counts, as in `Pairs`, that bound the difference of average precisions."""
 
     def share(self, alpha: float) -> float:
         r"""Upper confidence bound on the difference of two average precisions.
@@ -219,8 +219,8 @@ def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
 
     The difference is at most the factor times the share of rows on which the models
     differ. A differing row may have different predictions for all targets. The factor
-    is zero if the models have different targets, or if the metric is not a micro
-    average over several targets.
+    is zero if no bound is known, because the models have different targets, or the
+    metric is not a micro average over several targets.
     """
     a: Any = without_negation(first.functional)
     b: Any = without_negation(second.functional)
@@ -245,7 +245,7 @@ def _bits_of(functional: Any) -> list[Array]:
 
 
 class _Term(NamedTuple):
-    """Component of a metric that is a weighted mean, such as the metric of a class."""
+    """Component of a weighted mean, for example the metric of a single class."""
 
     weight: float
     functional: Any
@@ -282,7 +282,7 @@ class _Term(NamedTuple):
 
     @property
     def placements(self) -> Array:
-        """Number of rows of the other class with a lower score than each row."""
+        """For each row, the number of rows of the other class with a lower score."""
         area, size = self.functional, len(self.functional.positive)
         table = np.bincount(self.cells.ravel(), minlength=size)[:size]
         below = area.placements(table)
@@ -292,7 +292,8 @@ class _Term(NamedTuple):
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
     """Whether a function of means is linear in all means that can change.
 
-    If a feature is 1 in all rows, such as the size of an item, the mean is fixed.
+    The mean of a feature that is 1 in all rows, such as the size of an item, cannot
+    change.
     """
     varies = (features != 1).any(axis=0)
     varies |= not varies.any()

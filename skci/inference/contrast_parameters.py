@@ -59,10 +59,11 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Constructor of contrasts, each with a table that counts the possible outcomes.
+    """Builder of contrasts, with a table of outcome counts for each contrast.
 
-    The possible outcomes are combinations of labels. They are enumerated once for all
-    pairs of models with the same labels, and once for all pairs of subgroups.
+    A contrast is a difference or ratio of parameters. Its possible outcomes are
+    combinations of labels. These combinations are enumerated once for all pairs of
+    models with the same labels, and once for all pairs of subgroups.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -137,7 +138,7 @@ class ContrastTables:
 
         For means of bounded values, the outcomes are the smallest and the largest value
         of the linear combination. The result is None if the outcomes are unknown or too
-        many.
+        many to enumerate.
         """
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
@@ -196,9 +197,10 @@ def _combined_table(
     enumeration: _Enumeration | None,
     counts: Array,
 ) -> _Table:
-    """Return the table of a contrast, with all possible or observed combinations.
+    """Count the combinations of the outcomes of compared parameters.
 
-    A combination consists of one cell of each compared parameter.
+    The table has a cell for each possible combination. If the possible combinations are
+    unknown, the table has a cell for each observed combination.
     """
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
@@ -235,9 +237,10 @@ def contrast_parameter(
 ) -> Any:
     """Return a contrast with its properties and estimate.
 
-    A compared parameter that is itself a contrast is replaced by its components, such
-    as the two models of a difference. If the fields of a table are passed, the result
-    is a `TableParameter`. `is_enumerated` is whether all possible outcomes are known.
+    Compared parameters that are themselves contrasts are replaced by their components,
+    such as the two models of a difference. If the fields of a table are passed, the
+    result is a `TableParameter`. `is_enumerated` is whether all possible outcomes are
+    known.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, contrast, ratio)
@@ -391,10 +394,10 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Return the cells with the smallest and largest combination of bounded means.
+    """Return the cells in which a linear combination of means is smallest and largest.
 
-    Each of the two cells has a pseudo-count of half a row. A cell in which only one of
-    two models is right has the same pseudo-count.
+    Each of the two cells has a pseudo-count of half a row, like a cell in which only
+    one of two models is right.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -409,9 +412,9 @@ def _enumerate(
 ) -> _Enumeration | None:
     """Enumerate the possible combinations of the table cells of several parameters.
 
-    The result is None if there are too many combinations. Pseudo-counts of two rows are
-    divided equally among combinations of labels, separately for each set of parameters
-    in `_coverage_patterns`.
+    The result is None if there are too many combinations. For each set of parameters in
+    `_coverage_patterns`, pseudo-counts of two rows are divided equally among the
+    combinations of labels.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -449,10 +452,11 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """Return the possible combinations of label codes, and the share of each.
+    """Enumerate the possible combinations of label codes, and their proportions.
 
     Labels with identical effects on all parameters are represented by a single code.
-    Labels that do not occur are omitted. The codes are returned by column.
+    Labels that do not occur are omitted. The first result maps the index of each label
+    column to the codes in that column.
     """
     representatives: dict[int, Array] = {}
     shares = []

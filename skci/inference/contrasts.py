@@ -18,8 +18,8 @@ def pairwise_contrasts(
 ) -> list[Contrast]:
     """Return differences or ratios of parameters of different models or subgroups.
 
-    `factor` is "model" or "subgroup", and all other names of two compared parameters
-    are equal. Each pair is compared once, as first minus second or first divided by
+    `factor` is "model" or "subgroup". Two compared parameters must differ only in this
+    factor. Each pair is compared once, as first minus second or first divided by
     second. With a control, only comparisons with the control are returned.
     """
     pairs = list(itertools.combinations(positions, 2))
@@ -40,7 +40,7 @@ def comparison(
 ) -> Contrast:
     """Return the labels and coefficients of a difference or ratio of two parameters.
 
-    The coefficients of a ratio apply to logarithms.
+    For a ratio, the coefficients apply to the logarithms of the parameters.
     """
     key, other = joint.parameters[first].key, joint.parameters[second].key
     compared = key.level(factor), "/" if ratio else "-", other.level(factor)
@@ -57,9 +57,9 @@ def contrasts_with(
 ) -> tuple[JointEstimate, list[Contrast]]:
     """Compare subgroups with references, such as all remaining rows.
 
-    `references` contains the reference of each subgroup, by the labels of the
-    subgroup's parameter. The result is a joint estimate that includes the references,
-    and the list of contrasts.
+    `references` maps the labels of each subgroup to the parameter of its reference.
+    Returns a joint estimate that also includes the references, and a list of the
+    contrasts.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))

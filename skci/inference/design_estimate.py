@@ -309,7 +309,7 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _is_label_sensitive(self) -> bool:
-        """Whether another true label of a single row would change the estimate much.
+        """Whether a different true label in one row would change the estimate much.
 
         If so, errors on rows with large weights are too rare for a reliable variance.
         Interval methods that add pseudo-counts or noise account for such errors, and in
@@ -338,7 +338,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _smoothed_influence(self) -> Array:
-        """Influence values of the table cells, and zero for units outside the table."""
+        """Influence values of the table cells, followed by zero for other units."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     @cached_property
@@ -401,12 +401,12 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _may_lack_clusters(self) -> bool:
-        r"""Whether one more cluster with errors could move the estimate beyond limits.
+        r"""Whether one more cluster with errors could move the estimate far away.
 
-        The additional cluster has the mean size of the clusters. The influence values
-        :math:`L^*` of its rows are .9 times the worst possible values. If G is the
-        effective number of clusters with errors, the additional cluster moves the
-        estimate by 1 / (G + 1) times the mean of :math:`L^*`, and adds 1 / (G + 1)
+        The additional cluster has the mean size of the clusters. Its rows have
+        influence values :math:`L^*`, which are .9 times the worst possible values. If G
+        is the effective number of clusters with errors, the additional cluster moves
+        the estimate by 1 / (G + 1) times the mean of :math:`L^*`, and adds 1 / (G + 1)
         times the mean of :math:`L^{*2}` to the variance per row. The result is False if
         there are many clusters.
         """
@@ -452,7 +452,7 @@ class DesignEstimate(RowEstimate):
 
 
 def _mean_square(influence: Array, counts: Array) -> float:
-    """Compute the variance of influence values over rows from cell counts."""
+    """Compute the variance of influence values from the number of rows per cell."""
     p = counts / max(counts.sum(), 1.0)
     return float(p @ (influence - p @ influence) ** 2)
 
@@ -489,10 +489,10 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 
 
 def _changes(influence: Array, cell_map: CellMap) -> Array:
-    """Compute the largest change of influence values if true labels are replaced.
+    """Compute the largest change of each influence value if a true label is replaced.
 
-    There is one change for each table cell, and a final zero for units outside the
-    table.
+    The result contains one change for each table cell, followed by a zero for units
+    outside the table.
     """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)

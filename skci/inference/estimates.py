@@ -314,12 +314,12 @@ class GivenEstimates(Estimates):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ManyContrasts(Estimates):
-    """Linear contrasts that are too many to compute a table of counts for each.
+    """Many linear contrasts, estimated without a table of counts for each contrast.
 
     Only the variances of the contrasts are computed, from the covariance of the
-    compared estimates. The critical value uses factor loadings instead of a correlation
-    matrix. Intervals are symmetric. An interval has a warning if its variance depends
-    on few rows.
+    compared estimates. The critical value is computed from factor loadings instead of a
+    correlation matrix. Intervals are symmetric. A warning is issued for an interval if
+    its variance depends on few rows.
     """
 
     parameters: tuple[Parameter, ...]
@@ -398,7 +398,7 @@ class ManyContrasts(Estimates):
         """Mask of the K contrasts whose variance depends on few rows.
 
         These variances have fewer than `ENOUGH_FOR_NORMAL` Satterthwaite degrees of
-        freedom. If quantiles are those of t distributions, the mask is False.
+        freedom. If intervals use t quantiles, the mask is False.
         """
         few = np.zeros(len(self.parameters), dtype=bool)
         if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
@@ -446,9 +446,10 @@ class ManyContrasts(Estimates):
     def loadings(self, z: float) -> Loadings | None:
         """Return factor loadings of the contrasts, or None for few contrasts.
 
-        If degrees of freedom are few, correlations of the estimates are shrunk towards
-        zero. If some contrast has no variance, each estimate has a small independent
-        error, so that models that agree in all rows are treated as independent.
+        If the degrees of freedom are few, correlations of the estimates are shrunk
+        towards zero. If some contrast has no variance, a small independent error is
+        added to each estimate, so that models that agree in all rows are treated as
+        independent.
         """
         if len(self.parameters) <= MAX_TABLES:
             return None
@@ -508,12 +509,12 @@ class ResampledEstimates(GivenEstimates):
         return replace(super().select(positions), row_estimates=row_estimates)
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Combine the estimates linearly, and raise variances that are too small.
+        """Combine the estimates linearly, with a minimum for the variances.
 
-        The minimum is the variance due to rows, which is the variance if the fitted
-        models are fixed, because training on random rows only adds variance. A variance
-        may be smaller after the excess noise of resampling is removed. This correction
-        applies only to interval methods that correct for skewness.
+        The minimum is the variance due to rows, that is, the variance for fixed fitted
+        models. Training on random rows can only add variance. A computed variance may
+        be below the minimum because the excess noise of resampling is removed. The
+        minimum applies only to interval methods that correct for skewness.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
@@ -534,8 +535,8 @@ class ResampledEstimates(GivenEstimates):
         """Return the reasons why an interval may be too narrow.
 
         The losses of out-of-fold predictions are also checked. A contrast is treated as
-        heavy-tailed if the losses of a compared model are heavy-tailed, because models
-        fitted to other rows may differ more than these two fitted models.
+        heavy-tailed if the losses of a compared model are heavy-tailed, even if the
+        difference is not, because models fitted to other rows may differ more.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         tail = heavy_tail(parameter.trait)

@@ -43,7 +43,7 @@ _FEW = 20  # number of contrasts up to which the tolerance of intervals applies
 class Target(NamedTuple):
     """Text that describes the quantity that a report estimates.
 
-    The text is empty if this quantity is the performance of given models.
+    The text is empty if the report estimates the performance of given models.
     """
 
     target: str
@@ -53,9 +53,10 @@ class Target(NamedTuple):
 
 
 class IncompleteSample(Target):
-    """Text on a sample in which values are missing; the estimand is its population.
+    """Text that describes a sample with missing values, such as missing labels.
 
-    An example is "900 rows, 100 of them labelled, with a proxy".
+    An example is "900 rows, 100 of them labelled, with a proxy". Estimates refer to the
+    population of the sample.
     """
 
 
@@ -145,8 +146,8 @@ class JointEstimate:
             raise ValueError("planning needs the rows of a test set, not a covariance")
         if self.source.available == "skewness":
             raise ValueError(
-                "planning with several runs needs numbers of rows and of runs; use "
-                "plan or expected_half_widths of the report"
+                "planning with several runs needs a number of rows and a number of "
+                "runs; use the method plan or expected_half_widths of the report"
             )
         if self.source.available != "table":
             raise ValueError(
@@ -247,11 +248,11 @@ class JointEstimate:
     def _interval_variances(self) -> Array:
         """Variances from which the limits are computed.
 
-        The variances equal `_variances` with one exception. If a component is on the
-        boundary of its range, simultaneous intervals compute the noise variance of this
-        component at the joint quantile, so that limits match Wilson's interval. Noise
-        of the method "blurred" is the same for individual and simultaneous intervals
-        (Yuan and Jiang).
+        The variances equal `_variances`, except for components on a boundary of their
+        range. For simultaneous intervals, the noise variance of such a component is
+        computed at the joint quantile, so that limits match Wilson's interval. Noise of
+        the method "blurred" is the same for individual and simultaneous intervals (Yuan
+        and Jiang).
         """
         if self.is_individual:
             return self._variances
@@ -522,7 +523,10 @@ class JointEstimate:
     def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Yield each interval method with positions and inputs of parameters."""
+        """Group the parameters at some positions by interval method.
+
+        Yields each method, with indices in `positions` and the inputs of the method.
+        """
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for i, k in enumerate(positions.tolist()):
             method, error = self.parameters[k].method, math.nan

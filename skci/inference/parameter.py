@@ -166,12 +166,12 @@ class CellMap:
         return self.cells[tuple(index)]
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
-        """Return a map in which only units of some subgroups have table cells."""
+        """Return a map that assigns table cells only to units of some subgroups."""
         return replace(self, subgroups=subgroups)
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """Hashable content of the map, equal for maps to the same table cells."""
+        """Hashable key, equal for maps that assign units to the same table cells."""
         symbols = tuple(column.tobytes() for column in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
@@ -318,9 +318,9 @@ class TableParameter(Parameter):
 
     @cached_property
     def _variants(self) -> dict[str | bytes, TableParameter]:
-        """Copies with another interval method, or for a subset of the units.
+        """Cache of copies with another interval method, or for a subset of the units.
 
-        Several contrasts can then have the same copy as a component.
+        Because of the cache, several contrasts share the same copy as a component.
         """
         return {}
 

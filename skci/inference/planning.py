@@ -151,7 +151,7 @@ def rows_for_width(
 
 
 class PowerPlan:
-    """Power of tests of contrasts, planned from a pilot sample.
+    """Power of tests for contrasts, planned from a pilot sample.
 
     If `shown` is a null value, a test is successful if the interval excludes this
     value. If `shown` is a region, the interval must lie in the region. The true
@@ -189,7 +189,7 @@ class PowerPlan:
         return _smallest(fits, start, minimum)
 
     def power_at(self, n_samples: Any) -> Array:
-        """Compute the power of each test at some numbers of rows.
+        """Compute the power of each test for several numbers of rows.
 
         The last axis of the result has one entry per contrast. The power is NaN for
         contrasts without a true difference.
@@ -197,7 +197,7 @@ class PowerPlan:
         numbers = np.asarray(n_samples)
         if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
             raise ValueError(
-                f"n_samples must hold numbers of at least {self.min_rows} rows, got "
+                f"n_samples must hold only row counts of at least {self.min_rows}, got "
                 f"{n_samples!r}"
             )
         powers = [self._power(n) for n in numbers.ravel().tolist()]
@@ -247,10 +247,10 @@ class PowerPlan:
     def _distances(self) -> Array:
         """Compute distances of true differences from the values that tests exclude.
 
-        For a region, the first row contains distances from the lower bound, and the
-        second row contains distances from the upper bound. For a null value, the second
-        row is infinite. Distances are on the scale of the standard errors. The distance
-        is NaN for contrasts that are not tested.
+        The distance is measured on the scale of the standard errors. For a region, the
+        first row contains distances from the lower bound, and the second row contains
+        distances from the upper bound. For a null value, the second row is infinite.
+        Distances are NaN for contrasts that are not tested.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:
@@ -285,7 +285,9 @@ class PowerPlan:
             distances[:, k] = distance / link.slope(parameter.estimate), np.inf
         tested = np.flatnonzero(~np.isnan(distances[0]))
         if isinstance(shown, TargetRegion) and not len(tested):
-            raise ValueError("difference must be given for a metric with a margin")
+            raise ValueError(
+                "difference must be given for at least one metric with a margin"
+            )
         _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
         if len(null := np.flatnonzero(distances[0] <= 0)):
             raise ValueError(

@@ -164,10 +164,7 @@ def statistics_at(
 
 
 def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
-    """Search for the critical value at which a limit equals the null value.
-
-    The search does not change the normal quantile of the confidence level.
-    """
+    """Search for the critical value at which a limit equals the null value."""
     if above != (joint.estimates[position] > null):
         return -_search(joint, position, null, not above)
 

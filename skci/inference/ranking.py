@@ -136,13 +136,13 @@ def compare_with_best(
 def _one_sided_quantiles(
     size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
 ) -> Array:
-    """Return the one-sided joint critical value of each model as a normal quantile.
+    """Return a one-sided joint critical value for each model, as a normal quantile.
 
-    `first` and `second` contain the models of each difference with an estimated
-    variance. The quantile is infinite for a model that is worse than another model by
-    Bonferroni's inequality, and NaN for a model without such differences. Quantiles are
-    at least `_MIN_QUANTILE`, so that no interval excludes its estimate, even at low
-    confidence levels.
+    `first` and `second` contain the indices of the two models in each difference with
+    an estimated variance. By Bonferroni's inequality, some models are worse than
+    another model, and their quantile is infinite. The quantile is NaN for a model
+    without differences. Quantiles are at least `_MIN_QUANTILE`, so that each interval
+    contains its estimate, even at low confidence levels.
     """
     quantiles = np.full(size, np.nan)
     screened = len(usable) > MAX_TABLES  # where p-values take less time than quantiles
@@ -311,7 +311,7 @@ def _loadings(
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Assign letters so that two rows share a letter unless they differ.
+    """Assign letters to rows, so that rows share a letter unless they differ.
 
     `differ` is a symmetric boolean matrix of shape (R, R). The first row has an "a".
     Each letter belongs to a maximal set of rows that do not differ, as in the

@@ -38,8 +38,8 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     values : ndarray of shape (J, K)
         Estimates on each of J splits.
     test_over_train : float
-        Ratio :math:`n_2 / n_1`; 0 ignores the overlap of training sets, so that the
-        variance is too small.
+        Ratio :math:`n_2 / n_1`. The value 0 ignores the overlap of training sets, so
+        that the variance is too small.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     values : ndarray of shape (P, K)
         Estimates from all rows, for each partition.
     left_out : ndarray of shape (P, G, K)
-        Estimates without the rows of one group, for each group.
+        Estimates without one group of rows, for each partition and each group.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def five_by_two_f(differences: Array) -> float:
     Parameters
     ----------
     differences : ndarray of shape (5, 2)
-        Differences of two models on each half of each repetition.
+        Differences between two models on the two halves of each repetition.
     """
     deviations = differences - differences.mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -115,15 +115,11 @@ class RowEstimate:
 
     @property
     def table_of_interval(self) -> tuple[Functional, Array, float]:
-        """Functional, counts and design effect from which the interval is computed.
-
-        A standard error that the interval method also uses may have another design
-        effect.
-        """
+        """Functional, counts and design effect from which the interval is computed."""
         return self.parameter.functional, self.parameter.counts, self.design_effect
 
     def stratum_noise(self, z: float) -> float:
-        """Return the variance to add for strata with few rows of some outcome."""
+        """Return the variance to add if strata have few rows of some outcome."""
         return 0.0
 
     @property
@@ -510,7 +506,7 @@ class RowEstimate:
 
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
-        """Reasons why few units or unequal weights may make an interval narrow."""
+        """Reasons why few units or unequal weights may make an interval too narrow."""
         reasons = self._reasons_of_few(self.n_units)
         return reasons or [_ONE_MORE] * self._is_moved_by_one_more
 
@@ -555,10 +551,10 @@ class RowEstimate:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row could move an area under a curve out of its interval.
 
-        The area, such as a ROC AUC, is a mean over the rarer class, so that each row
-        adds one value. Two new rows are considered: a row with the worst possible
-        score, and a row with a poor score if the true area is 1.75 standard errors
-        lower than the estimate.
+        The area, such as a ROC AUC, is a mean over the rows of the rarer class. The
+        function adds a row with the worst possible score to this class. Alternatively,
+        it adds a row with a poor score, and the true area is 1.75 standard errors below
+        the estimate.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = len(parameter.support.classes) == 2 and not self.components

@@ -28,7 +28,7 @@ _MAX_BY_PAIR = 1 << 11  # number of contrasts whose rows depend on the pair
 
 
 def _collected(path: str) -> Any:
-    """Create a property that collects an attribute of the K single estimates."""
+    """Create a property that returns an attribute of each of the K estimates."""
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
@@ -158,8 +158,8 @@ class RowEstimates(Estimates):
     def unsmoothed(self) -> Array:
         """Covariance matrix of the estimates, computed from influence values.
 
-        Covariances are zero for estimates without a derivative. For interval methods
-        that use pseudo-counts, intervals may have larger variances than this matrix.
+        Covariances are zero for estimates without a derivative. The intervals of
+        methods that use pseudo-counts may have larger variances than this matrix.
         """
         linear = np.flatnonzero(self.is_linear)
         estimates = [self.by_parameter[k] for k in linear]
@@ -221,11 +221,14 @@ class RowEstimates(Estimates):
         return any(map(attrgetter("components"), self.parameters))
 
     def _stratum_noise(self, z: float) -> Array:
-        """Return the variances to add for strata with few rows of some outcome."""
+        """Return the variances to add if strata have few rows of some outcome."""
         return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
-        """Return the loading of each parameter on the noise of each component."""
+        """Return the factor loadings of the parameters on independent noise terms.
+
+        Each parameter that is not a contrast has a separate noise term.
+        """
         columns: dict[tuple[TableParameter, str], int] = {}
         entries = [
             (k, columns.setdefault((base, parameter.method), len(columns)), slope)
@@ -290,10 +293,11 @@ class RowEstimates(Estimates):
 
 
 def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Return the base parameters of a contrast, with partial derivatives.
+    """Return the parameters from which a contrast is computed, and its derivatives.
 
-    A base parameter is not itself a contrast. Contrasts of contrasts are multiplied
-    out.
+    A contrast of contrasts is multiplied out, so that no returned parameter is a
+    contrast. The derivatives are partial derivatives of the contrast with respect to
+    the returned parameters.
     """
     if not parameter.components:
         return [(parameter, 1.0)]

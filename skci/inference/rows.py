@@ -207,7 +207,7 @@ _DENSITY = 0.05  # share of nonzero differences below which sparse values pay
 
 
 class Centres(NamedTuple):
-    """Block means to be subtracted from the totals of units.
+    """Means of blocks, such as strata, to be subtracted from the totals of units.
 
     Each mean is multiplied by the size of the unit before the subtraction.
     """

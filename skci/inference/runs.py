@@ -36,7 +36,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variance due to rows, variance due to runs, and variance included in both."""
+    """Variances due to rows and runs, and the part included in both variances."""
 
     rows: float
     runs: float
@@ -57,14 +57,15 @@ class Variances(NamedTuple):
 
     @property
     def rows_only(self) -> Array:
-        """Variances due to rows, without the part that run variances include."""
+        """Variances due to rows, without the part included in variances due to runs."""
         return np.maximum(self.rows - self.both.sum(axis=0), 0.0)
 
     @property
     def total(self) -> Array:
-        """Total variances of the K estimates, at least the variances due to runs.
+        """Total variances of the K estimates, due to rows and runs.
 
-        By default, total variances are also at least the variances due to rows.
+        A total variance is at least the variance due to runs and, by default, at least
+        the variance due to rows.
         """
         runs = self.runs.sum(axis=0)
         total = self.rows + runs - self.both.sum(axis=0)
@@ -90,9 +91,9 @@ def _run_set(
 ) -> RunSet:
     """Compute the covariances of means over a set of runs.
 
-    `runs` contains the positions of the J parameters of each run. `means` contains the
-    coefficients of P means of the parameters, as an array of shape (P, J). The
-    parameters have estimates `values` and the covariance `covariance` due to rows.
+    `runs` contains the positions of the parameters of each run. `means` has a row of
+    coefficients for each mean, and a column for each parameter. `values` contains the
+    estimates of the parameters, and `covariance` is their covariance due to rows.
     """
     size, all_runs = len(runs), np.concatenate(runs)
     members = np.flatnonzero(means[:, all_runs].any(axis=1))
@@ -118,7 +119,7 @@ def _squares(coefficients: Array, covariance: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RunEstimates(Estimates):
-    """Means over runs of models, or contrasts of means over runs.
+    """Means over repeated runs of models, or contrasts of such means.
 
     There is a set of runs for each model, or a single set of paired runs for all
     models. Each run has predictions for all rows, and sets of runs are independent. The
@@ -252,7 +253,7 @@ class RunEstimates(Estimates):
         )
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Combine the estimates linearly, with new variances due to rows and runs."""
+        """Combine the estimates linearly, and update variances due to rows and runs."""
         coefficients = slopes @ self.coefficients
         return replace(self, parameters=tuple(parameters), coefficients=coefficients)
 

@@ -26,9 +26,9 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 class StratifiedTable:
     r"""Counts of the possible outcomes in each stratum, and a functional of the counts.
 
-    If population shares of strata are estimated, the shares are treated like shares in
-    a random sample of the population. The size of this sample is such that the shares
-    have the same standard errors.
+    If population shares of strata are estimated, they are treated like the shares of
+    strata in a random sample of the population. This sample has the size for which the
+    shares have the given standard errors.
     """
 
     functional: Poststratified
@@ -77,7 +77,7 @@ class StratifiedTable:
 
     @cached_property
     def pseudo_counts(self) -> Array:
-        """Pseudo-counts that sum to two rows, in proportion to the sizes of strata."""
+        """Pseudo-counts of two rows in total, in proportion to the sizes of strata."""
         sizes = self.sizes[: self.n_strata]
         return self.distribute_rows(2 * sizes / sizes.sum())
 
@@ -127,7 +127,7 @@ class StratifiedTable:
         return float(self._agresti_coull(rows)[unseen].sum())
 
     def _agresti_coull(self, rows: float) -> Array:
-        """Compute the variance due to each independent sample, with added rows.
+        """Compute the variance due to each stratum or sample, with added rows.
 
         `rows` is the number of rows that are added to each stratum.
         """
@@ -137,9 +137,9 @@ class StratifiedTable:
     def _variances(self, counts: Array, at: Array) -> Array:
         """Compute the variance of influence values within each independent sample.
 
-        Influence values are computed at the counts `at`. The variance of the estimate
-        is the sum of the variances of all samples, each divided by the size of the
-        sample.
+        The functional is linearised at the counts `at`. To obtain the variance of the
+        estimate, divide the variance of each sample by the size of the sample, and add
+        the results.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -229,9 +229,9 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
 def _sums_of_cells(
     parameter: TableParameter, rows: Rows, strata: Array
 ) -> tuple[Array, Array, Array]:
-    """Compute sums, sums of squares, and minima of the cell counts of each stratum.
+    """Compute the sum, sum of squares and minimum of the cell counts in each stratum.
 
-    The minimum is over the cells that occur in any stratum.
+    The minimum is 0 if a cell that occurs in another stratum is empty.
     """
     inside = parameter.units
     pairs = strata[inside] * parameter.size + parameter.index[inside]
@@ -250,7 +250,10 @@ def _sums_of_cells(
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Weight the pseudo-counts of each stratum like the rows of the stratum."""
+    """Return a parameter with pseudo-counts that are weighted by stratum.
+
+    The pseudo-counts of a stratum have the same weight as the rows of the stratum.
+    """
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:

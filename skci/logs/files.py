@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """Grade with a size and an aggregation, such as a perplexity.
+    """Grade with a size, and the function by which a harness aggregates grades.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Sample(NamedTuple):
     Parameters
     ----------
     line : int
-        Line number in the file for messages, counted from 1; 0 if it is unknown.
+        Line number for messages, counted from 1, or 0 if the line is unknown.
     model, task, item : str
         Names of the model, the task and the item.
     run : str, default="1"
@@ -81,10 +81,10 @@ class Sample(NamedTuple):
         "C" or "yes", a `Grade`, or None for a missing grade. The sequence is empty for
         an item without any grade.
     group : str, default=""
-        Cluster of the item. It is used if `groups` is not passed to :func:`read`.
+        Cluster of the item, which is ignored if `groups` is passed to :func:`read`.
     metadata : sequence of mappings, optional
-        Mappings of field names to values. The field that is passed to :func:`read` as
-        `groups` is searched in all of these mappings.
+        Mappings of field names to values. If the name of a field is passed to
+        :func:`read` as `groups`, all of these mappings are searched for the field.
 
     Examples
     --------
@@ -114,8 +114,8 @@ class Statement(NamedTuple):
     task, scorer : str
         Names of the task and the scorer.
     refused : str, default=""
-        Reason why the printed number cannot be computed from the samples. Empty if it
-        can be computed.
+        Reason why the printed number cannot be computed from the samples. Empty if the
+        number can be computed.
     printed : str, default=""
         Text of the printed numbers for messages. Empty if the numbers are unknown.
     values : sequence of float, optional
@@ -158,8 +158,9 @@ class LogFormat:
         Function ``samples(file)`` that yields a `Sample` for each sample of a file. It
         may also yield a `Statement` for each number printed by the harness.
     accompanies : callable, optional
-        Function ``accompanies(file)`` that returns whether the file is written next to
-        logs by the harness and contains no samples. By default there are no such files.
+        Function ``accompanies(file)`` that returns whether the harness writes the file
+        next to logs, without samples. Such files are skipped. By default, no file is
+        skipped.
 
     Examples
     --------
@@ -245,7 +246,7 @@ class LogFile:
 
     @property
     def kind(self) -> str:
-        """Type of text, by extension: JSON "document", JSON "lines", "table" or ""."""
+        """Type of text by extension: JSON "document", JSON "lines", "table" or ""."""
         return _KINDS.get(self.ending, "")
 
     @property
@@ -400,7 +401,9 @@ class LogFile:
         if value is None and default is not None:
             return default
         if name not in record:
-            requirement = f"must have the field {name!r}, got {[*record][:20]}"
+            requirement = (
+                f"the record must have the field {name!r}, got {[*record][:20]}"
+            )
             raise self.error(line, requirement)
         return self.check(value, kind, line, f"the field {name!r} ")
 
@@ -503,13 +506,13 @@ class LogFile:
                 yield cast(IO[str], file)
             except (EOFError, gzip.BadGzipFile, zlib.error) as error:
                 requirement = (
-                    f"must be complete: the file is truncated or damaged: {error}"
+                    f"the file must be complete, but is truncated or damaged: {error}"
                 )
                 raise self.error(0, requirement) from error
             except UnicodeDecodeError as error:
                 if self.growing and error.reason == "unexpected end of data":
                     return
-                raise self.error(0, "must be text in UTF-8") from error
+                raise self.error(0, "the file must be text in UTF-8") from error
 
     def _lines(self) -> Iterator[tuple[dict[str, Any], int]]:
         with self._open() as file:

@@ -36,7 +36,10 @@ _PERPLEXITY = "num_tokens", "sum_log_probs"
 
 
 def _accompanies(file: LogFile) -> bool:
-    """Whether a file accompanies logs: a list of logs or a set of evaluations."""
+    """Whether a file lists logs or describes a set of evaluations.
+
+    Such a file accompanies logs, and contains no samples.
+    """
     is_set = {"eval_set_id", "tasks"} <= {*file.keys}
     are_logs = (Path(name).suffix in (".json", _ARCHIVE) for name in file.keys)
     is_list = bool(file.keys) and file.name in _LISTS and all(are_logs)
@@ -105,9 +108,9 @@ def _check_ended(file: LogFile, header: dict[str, Any]) -> None:
 def _statements(
     header: dict[str, Any], task: str, scorers: Iterable[str], is_complete: bool
 ) -> Iterator[Statement]:
-    """Yield the numbers that each scorer prints.
+    """Yield the numbers that the log states for each scorer.
 
-    Scorers that do not average the epochs of a sample are refused.
+    A scorer is refused if it does not average the epochs of a sample.
     """
     scores = within(header, "results", "scores")
     stated: dict[str, list[dict[str, Any]]] = {}
@@ -131,7 +134,11 @@ def _statements(
 
 
 def _printed(metrics: Any) -> tuple[str, list[Any]]:
-    """Return a scorer's printed metrics as text, and the values that may be means."""
+    """Return the printed means of a scorer as text, and as numbers.
+
+    If a scorer prints no "mean" or "accuracy", other metrics are returned, because one
+    of these metrics may be the mean over samples.
+    """
     named_values = [
         (str(metric.get("name", key)).rpartition("/")[-1], metric.get("value"))
         for key, metric in (metrics.items() if isinstance(metrics, dict) else ())

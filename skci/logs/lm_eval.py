@@ -122,7 +122,7 @@ def _grade(value: Any, name: str, by: str | None) -> Any:
         return value
     by = by or _CORPUS.get(name)
     how = f"by {by}" if by else "from lists"
-    refused = f"the harness computes it from all documents at once, {how}"
+    refused = f"the harness computes one number from all documents at once, {how}"
     return Grade(value, refused=refused)
 
 

@@ -90,7 +90,7 @@ def _is_error(result: dict[str, Any]) -> bool:
 
 
 def _label(file: LogFile, result: dict[str, Any], line: int) -> str:
-    """Return the label of the prompt of a result, or an empty string."""
+    """Return a result's prompt label, or an empty string without a label."""
     prompt = file.field(result, "prompt", line, dict)
     label: str = file.field(prompt, "label", line, str, "")
     return label or str(prompt.get("display") or "")

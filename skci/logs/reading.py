@@ -77,16 +77,16 @@ def read(
         to paths replaces the names of the models in the logs.
     groups : str, optional
         Name of the field that contains the cluster of each item, such as a passage. The
-        field belongs to the metadata or the document of the item; SWE-bench has the
-        field "repo". By default, clusters are read only from tables with a column
+        field belongs to the metadata or the document of the item. For SWE-bench, the
+        field is "repo". By default, clusters are read only from tables with a column
         "group" or "cluster".
     incomplete : {"error", "warn"}, default="error"
         Whether missing samples raise an error or a warning. Samples are missing if a
         log contains fewer samples than it states.
     formats : LogFormat or iterable of LogFormat, optional
-        Additional formats. A file is read by the first format that recognises the file,
-        in this order: `formats`, formats of installed packages, and the formats in the
-        notes.
+        Additional formats. A file is read by the first format that recognises the file.
+        `formats` are tried first, then the formats of installed packages, and then the
+        formats that are listed in the notes.
 
     Returns
     -------
@@ -238,7 +238,7 @@ def _unrecognised(file: LogFile, formats: str) -> ValueError:
 
 
 class _Row(NamedTuple):
-    """Grade of an answer, with names such as the model, and its place in the logs."""
+    """Grade of an answer, with the file and line that contain the grade."""
 
     model: str
     task: str
@@ -286,13 +286,17 @@ class _Collector:
                 grade, size = self._grade(value, sample, scorer, file)
                 rows.append(_Row(*names, grade, size, file, sample.line))
         if not rows:
-            raise file.error(0, "paths must lead to logs with grades, got none")
+            raise file.error(0, "paths must contain logs with grades, got none")
         self._rows += rows
         for statement in statements:
             self._check(statement, rows, file)
 
     def _group(self, sample: Sample, file: LogFile) -> Any:
-        """Return the cluster of an item, as recorded or from the field `groups`."""
+        """Return the cluster of an item.
+
+        By default, this is the group that the log states. If the user passes `groups`,
+        the cluster is read from this field of the metadata.
+        """
         if self._groups is None:
             if sample.group is None:
                 requirement = "the group of an item must be a name, got None"
@@ -381,7 +385,7 @@ class _Collector:
         An item without any grade gets the grade NaN for each scorer of its task.
         """
         if not self._rows:
-            raise ValueError("paths must lead to logs with grades, got none")
+            raise ValueError("paths must contain logs with grades, got none")
         self._check_distinct()
         by_task: dict[str, dict[str, None]] = {}
         rows = [row for row in self._rows if row.scorer]

@@ -37,9 +37,9 @@ class LogRows(Mapping[str, Array]):
     columns : mapping of str to array of shape (n,)
         The columns "model", "task", "item", "run", "scorer" and "group" contain names.
         "group" is the cluster of the item, or empty without clusters. "grade" contains
-        numbers, or NaN for an item without a grade. If some grades are means over the
-        units of a sample, such as tokens or instructions, the column "size" contains
-        the number of units, which is 1 for other grades.
+        numbers, or NaN for an item without a grade. Some grades are means over the
+        units of a sample, such as tokens or instructions. The column "size" then
+        contains the number of units. The size of other grades is 1.
     aggregations : mapping of (str, str) to Aggregation, optional
         Aggregation of the grades by the harness, for pairs of task and scorer. By
         default the aggregation is the mean, and a higher grade is better.
@@ -178,7 +178,7 @@ class LogRows(Mapping[str, Array]):
         return LogRows(columns, aggregations)
 
     def _matching(self, names: str | Iterable[str]) -> list[str]:
-        """Replace each metric in a list of scorers by all scorers of the metric."""
+        """Replace each metric in a list of names by all scorers of the metric."""
         listed = [names] if isinstance(names, str) else names
         matching = []
         for name in listed:
@@ -203,9 +203,10 @@ class LogRows(Mapping[str, Array]):
         """Report on the grades with :func:`skci.grades_report`.
 
         If there are several tasks, means over all tasks are computed. For a single
-        task, the estimate for a scorer equals the number printed by the harness. This
-        number is a mean by default, exp of a mean loss for a perplexity, and the
-        proportion of true values in all lists if grades are lists of booleans.
+        task, the estimate for a scorer equals the number printed by the harness. Most
+        harnesses print the mean grade. For a perplexity, the number is exp of the mean
+        loss. If grades are lists of booleans, the number is the proportion of true
+        values in all lists.
 
         Parameters
         ----------
@@ -331,7 +332,7 @@ class LogRows(Mapping[str, Array]):
                 )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """Group the names in one column by the names in another column."""
+        """Return the distinct names in one column for each name in another column."""
         names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
             names.setdefault(name, []).append(other)
@@ -339,7 +340,10 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Return advice for an error message on how to select the remaining names."""
+    """Return advice for an error message: select the remaining names.
+
+    The advice covers Python and the command line.
+    """
     selected = [name for name in names if name in {*remaining}]
     in_shell = shlex.quote(",".join(selected))
     option = "scorer" if kinds == "scorers" else kinds

@@ -74,9 +74,10 @@ class Votes:
     def sets(self, connection: Literal["weak", "strong"]) -> list[Array]:
         """Return the connected components of the graph of wins.
 
-        A tie counts as a win of both models. There are no votes between models of two
-        weakly connected components. Between two strongly connected components, all
-        votes are for models of the same component.
+        The graph has an edge for each win, and an edge in both directions for each tie.
+        There are no votes between models of two weakly connected components. Between
+        two strongly connected components, all votes are for models of the same
+        component.
         """
         winner, loser, tied = self._wins
         edges = np.hstack([[winner, loser], [loser[tied], winner[tied]]])
@@ -104,7 +105,7 @@ class Votes:
 
     @property
     def without_effects(self) -> Votes:
-        """Copy with distinct wins and ties, without position effect and covariates."""
+        """Distinct wins and ties, without position effect and covariates."""
         winner, loser, tied = self._wins
         lower_index, upper_index = np.minimum(winner, loser), np.maximum(winner, loser)
         votes = np.where(tied, [lower_index, upper_index, tied], [winner, loser, tied])
@@ -141,10 +142,11 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Regressors of the observed outcome minus regressors of another outcome.
+        """Differences in regressors between the observed and an alternative outcome.
 
-        The other outcome is a win of the opponent or, if ties occur, a tie. For a tie,
-        there are two rows, one for a win of each model. The matrix is sparse.
+        Each row of the sparse matrix compares a vote with an alternative outcome. The
+        alternative to a win is a win of the opponent or, if the data contain ties, a
+        tie. A tie has two alternatives, a win of each model, and therefore two rows.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:

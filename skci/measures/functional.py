@@ -26,11 +26,12 @@ _NO_INFLUENCE = 1e-10  # relative size of influence values that count as zero
 
 
 class Evaluation(NamedTuple):
-    """Value, influence values and gradient of a functional at weights of cells.
+    """Value, influence values and gradient of a functional at given weights.
 
-    For weights p of shape (..., m), the estimate has shape (...). The influence values
-    have shape (..., m) and mean zero under p. The gradient with respect to the moments
-    has shape (..., number of moments).
+    The weights p belong to the m cells of a table and have shape (..., m). The estimate
+    has shape (...). The influence values have shape (..., m) and mean zero under p. The
+    gradient with respect to the means that determine the functional has shape (...,
+    number of means).
     """
 
     estimate: Array
@@ -81,10 +82,11 @@ class InformativeRows:
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Rows that bound the degrees of freedom, as masks or weights of cells.
+        """Rows that limit the degrees of freedom, as masks or weights of cells.
 
-        These are the rows of the two classes of an area under a curve, or the events.
-        Averages over more than two classes use all rows and have no such bound.
+        For estimates from events, these rows are the events. For an area under a curve,
+        they are the rows of the two classes. Averages over more than two classes use
+        all rows and have no such limit.
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
@@ -95,7 +97,11 @@ class InformativeRows:
 
 
 class Functional(ABC):
-    """Measure of a table of counts, with its influence values at any cell weights."""
+    """Measure that is a function of cell weights, with its influence values.
+
+    A cell is an entry of a table of counts, such as a confusion matrix, or a single
+    row.
+    """
 
     compared_by: ClassVar[str] = ""
     """Criterion by which two models agree in all rows: the "values" of rows, the
@@ -131,7 +137,7 @@ class Functional(ABC):
 
 
 class EqualByParts:
-    """Mixin that compares and hashes the fields of a dataclass, including arrays."""
+    """Mixin that compares and hashes all fields of a dataclass, including arrays."""
 
     @cached_property
     def _parts(self) -> tuple[Hashable, ...]:
@@ -195,7 +201,7 @@ _BLOCK = 256  # number of derivatives computed at once
 
 @dataclass(frozen=True)
 class CellFunctional(Functional):
-    """Function ``g(tp, fp, fn, tn)`` of four cells, which accepts complex arrays."""
+    """Functional with a formula ``g(tp, fp, fn, tn)`` that accepts complex arrays."""
 
     function: Callable[..., Array]
 
@@ -217,12 +223,12 @@ class CellFunctional(Functional):
 
 
 def exp_ratio(loss: Any, size: Any) -> Any:
-    """Return the exponential of a ratio, such as a perplexity from token losses."""
+    """Return ``exp(loss / size)``, such as a perplexity from token losses."""
     return np.exp(loss / size)
 
 
 def divisor(value: Any, zero: float = 0.0) -> Any:
-    """Return the divisor, or NaN if its real part is at most `zero`."""
+    """Replace a divisor by NaN if its real part is at most `zero`."""
     return np.where(np.real(value) > zero, value, np.nan)
 
 
@@ -283,10 +289,10 @@ class FunctionOfMeans(Functional):
         return bool(abs(ratio - 4 / 3) < _NO_CURVATURE and not is_linear)
 
     def _slopes(self, means: Array, steps: Array) -> Array:
-        """Compute derivatives, as the mean of the left and the right derivative.
+        """Compute derivatives as the mean of the left and the right derivative.
 
-        The two derivatives differ at a kink. The finite steps to both sides exceed the
-        rounding error of means.
+        The left and the right derivative differ at a kink. Both are computed with
+        finite steps that exceed the rounding error of the means.
         """
         steps = steps + _ROUNDING * np.abs(means) * steps.imag / _STEP
         ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
@@ -309,7 +315,7 @@ def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
 class Mean(Functional):
     """Weighted mean of the values of m cells.
 
-    `unit` is the gradient that the blurring correction uses.
+    The gradient, which the "blurred" interval method uses, is reported as `unit`.
     """
 
     compared_by: ClassVar[str] = "values"
@@ -370,10 +376,10 @@ class FixedValueFunctional(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class Component(EqualByParts, Functional):
-    """Functional of a smaller table, in which cells of a larger table are merged.
+    """Functional of a table that is obtained by merging cells of a larger table.
 
-    Cells on which the functional does not depend, such as rows of another sample, have
-    no counterpart in the smaller table.
+    Cells of the larger table on which the functional does not depend, such as rows of
+    another sample, have no counterpart in the smaller table.
     """
 
     functional: Functional
@@ -442,8 +448,8 @@ class Component(EqualByParts, Functional):
 class SubsetFunctional(Component):
     """Functional of a subset of the n units of a sample.
 
-    Each unit of the subset is a cell of the table. The cost is proportional to the size
-    of the subset, not to n.
+    Each unit of the subset is treated as a cell of a table. The cost of an evaluation
+    is proportional to the size of the subset, not to n.
     """
 
     units: Array
@@ -534,7 +540,7 @@ class LinearCombination(EqualByParts, Composite):
 
 
 class Ratio(LinearCombination):
-    """Product of powers of functionals, such as the ratio of two functionals."""
+    """Product of functionals raised to powers, such as a ratio of two functionals."""
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         total = self._value(values)

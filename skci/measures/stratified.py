@@ -10,13 +10,14 @@ from skci.measures.functional import Component, EqualByParts, Evaluation, Functi
 
 @dataclass(frozen=True, eq=False)
 class Poststratified(EqualByParts, Functional):
-    r"""Functional of a population from stratified samples, :math:`T(\sum_h W_h p_h)`.
+    r"""Functional of a population, estimated from stratified samples.
 
-    The shares :math:`W_h` of the strata are known or estimated. Each cell belongs to
-    one stratum. The functional depends on weights q only through the distributions
-    :math:`p_h = q_h / q_{h \cdot}` within strata. Therefore a constrained maximum of
-    the multinomial likelihood keeps the observed totals of strata, and is also the
-    maximum for independent multinomials with fixed sizes.
+    The functional is :math:`T(\sum_h W_h p_h)`. The shares :math:`W_h` of the strata
+    are known or estimated. Each cell belongs to one stratum. The functional depends on
+    weights q only through the distributions :math:`p_h = q_h / q_{h \cdot}` within
+    strata. If the multinomial likelihood is maximised with a fixed value of the
+    functional, the totals of the strata therefore remain as observed. The maximum is
+    also the maximum for independent multinomial samples with fixed sizes.
     """
 
     functional: Component
@@ -45,7 +46,7 @@ class Poststratified(EqualByParts, Functional):
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
     def sums(self, values: Array) -> Array:
-        """Sum the values of the cells of each sample.
+        """Add up cell values within each sample.
 
         Values of the last sample, which estimates the shares, may be omitted.
         """
@@ -112,7 +113,11 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def of_table(self) -> Component:
-        """Functional of the mixture, with a further cell for rows outside its table."""
+        """Functional of the mixture of strata.
+
+        The table of the mixture has a further cell for rows that do not affect the
+        functional.
+        """
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
         return Component(self.functional.functional, cells, size)
@@ -125,10 +130,11 @@ class Poststratified(EqualByParts, Functional):
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Compute derivatives of the mixture's cells with respect to the weights q.
+        """Compute derivatives of the mixed cell weights with respect to the weights q.
 
-        The result has shape (K, k, m) for the k cells that can occur. The derivatives
-        are correct up to a constant for each sample.
+        The mixed cell weights are the weights of the k cells that can occur in the
+        mixture of strata. The result has shape (K, k, m). The derivatives are correct
+        up to a constant for each sample.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T

@@ -50,8 +50,9 @@ def probability_of_improvement(
     """Estimate the probability that a run of one model beats a run of another model.
 
     The probability is averaged over tasks. Ties count half. The function also returns
-    the influence values of the runs of each model, ordered by task. Influence values
-    are relative to the weights of the runs.
+    two arrays with the influence values of the runs of each model, ordered by task. The
+    influence value of a run is the mean result of the comparisons with this run, minus
+    the estimate.
     """
     wins = [
         (x[:, np.newaxis] > y) + 0.5 * (x[:, np.newaxis] == y)

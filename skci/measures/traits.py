@@ -105,7 +105,7 @@ class MeasureProperties:
     name, bounds, greater_is_better
         Name and range of the measure, and whether higher values are better.
     has_better : bool
-        Whether the measure has a better direction: higher values or lower values.
+        Whether higher values, or lower values, of the measure are better.
     smooth : bool
         Whether the measure is differentiable with respect to the shares of possible
         outcomes, at all values in its range.
@@ -130,20 +130,20 @@ class MeasureProperties:
         Interval methods from which "auto" selects the first that is supported. If no
         method is supported, "auto" selects "delta".
     automatic_of_contrasts : tuple of str
-        Interval methods from which "auto" selects for differences and ratios. Defaults
-        to `automatic`.
+        Interval methods from which "auto" selects a method for differences and ratios
+        of models. Defaults to `automatic`.
     is_scaled_area : bool
-        Whether the measure is a linear function of an area or a proportion. The
-        measure, rescaled to its range, then has a logit.
+        Whether the measure is a linear function of an area or a proportion. If so, it
+        can be rescaled to values between 0 and 1, which have a logit.
     is_deviation : bool
         Whether the measure is a deviation from a nominal value, so that 0 is ideal.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then computed
         from counts, which are exact.
     chance : float or None
-        Value of the measure if scores are independent of the truth. A value near the
-        worst bound then suggests that scores refer to the wrong label. None for
-        measures without such a warning.
+        Value of the measure if scores are independent of the truth. If this value is
+        set, a warning is raised for estimates near the worst bound, because scores may
+        then refer to the wrong label.
     undefined_by : str
         Reason for an undefined value, for messages.
     zero_variance_by : str
@@ -200,9 +200,10 @@ class MeasureProperties:
         return 1 if self.greater_is_better else -1
 
     def phrase(self, predicate: str) -> str:
-        """Replace "worse" and "better" by "lower" and "higher" for neutral measures.
+        """Replace "worse" and "better" in a text if the measure is neutral.
 
-        Neither higher nor lower values of a neutral measure are better.
+        Higher values of a neutral measure are neither better nor worse. The
+        replacements are "lower" and "higher".
         """
         if self.has_better:
             return predicate
@@ -230,7 +231,9 @@ class MeasureProperties:
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:
         """Count the successes and the trials of a proportion."""
         if self.proportion is None:
-            raise ValueError(f"{self.name} is not a proportion of a count")
+            raise ValueError(
+                f"{self.name} must be a proportion to have successes and trials"
+            )
         successes, trials = (
             float(sum(cells[CELLS.index(cell)] for cell in group.split()))
             for group in self.proportion

@@ -342,7 +342,7 @@ class MetricCI(_WithOptions):
         Parameters
         ----------
         y_true, y_pred : array-like
-            Passed as in a call of the metric.
+            True values and predictions, as in a call of the metric.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
 
@@ -417,7 +417,7 @@ class MetricCI(_WithOptions):
         return reports.JointReport(joint) if self._each else MetricEstimate(joint)
 
     def wanted(self, pos_label: Any = None) -> RequiredData:
-        """Return the requirements of the metric for the data, such as a positive label.
+        """Return a description of the data that the metric requires.
 
         `pos_label` is the positive label if the metric does not set its own positive
         label.
@@ -515,7 +515,7 @@ class MetricCI(_WithOptions):
             )
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the predictions of an estimator, and options that name its labels."""
+        """Return an estimator's predictions, and options that specify its labels."""
         return estimator.predict(X), {}
 
     def _repr_html_(self) -> str:
@@ -582,7 +582,7 @@ class MetricCI(_WithOptions):
 
 
 class MetricAtNumber(MetricCI):
-    """Metric that depends on a number in its name, such as a threshold or a time."""
+    """Metric with a number in its name, such as a threshold or a time."""
 
     # Name of the metric without the number; empty for abstract classes.
     _title: ClassVar[str] = ""
@@ -608,8 +608,9 @@ class MetricAtNumber(MetricCI):
 class LabelMetricCI(MetricCI):
     """Metric of predicted labels.
 
-    All metrics accept two labels. Metrics that average over classes, or are symmetric
-    in the labels, accept more than two labels.
+    All label metrics accept data with two labels. Metrics that average over classes, or
+    that do not depend on the choice of a positive label, also accept more than two
+    labels.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Binding:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter for a measure such as recall of one positive label."""
+        """Return the parameter for a measure of one positive label, such as recall."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -69,7 +69,7 @@ class Binding:
     def of_each_class(
         self, measure: MeasureProperties, labels: Any
     ) -> Iterator[TableParameter]:
-        """Yield the parameters for a measure such as recall of each class."""
+        """Yield one parameter per class for a measure such as recall."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -134,14 +134,14 @@ class Binding:
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return the true values, the predictions and the similarity of rows.
+        """Return the arguments of a user's function, and a description of similar rows.
 
-        The first two arrays are the true values and the predictions, which are passed
-        to a user's function. `kind` is "labels", "scores", "numbers" or "items". With
-        several targets, labels are encoded as 0 and 1. The last two arrays describe
-        which rows are similar, and are None for items. In the third array, rows with
-        equal labels have the same index. The fourth array contains the scores or
-        numbers that distinguish such rows, and is None for labels.
+        `kind` is "labels", "scores", "numbers" or "items". The first two arrays are the
+        true values and the predictions, which are passed to the function. With several
+        targets, labels are encoded as 0 and 1. The other two arrays determine which
+        rows are similar, and are None for items. In the third array, rows with equal
+        labels have the same index. The fourth array contains the scores or numbers by
+        which rows with the same index are compared, and is None for labels.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -205,7 +205,7 @@ class Binding:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Return a parameter that is a function of the mean value and the mean size."""
+        """Return a parameter computed from the means of `values` and of `sizes`."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -217,9 +217,10 @@ class Binding:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return a parameter that is the mean over rows of a multilabel measure.
+        """Return a parameter that averages a multilabel measure over rows.
 
-        `measure` is computed for each row, from its true and its predicted targets.
+        `measure` is computed for each row, from the true and the predicted targets of
+        the row.
         """
         if not self.sample.vocabulary.multilabel:
             raise ValueError(
@@ -260,7 +261,7 @@ class Binding:
 
     @cached_property
     def truth(self) -> Array:
-        """Code of the true label of each unit in the selected subgroups."""
+        """True label code of each unit in the selected subgroups."""
         codes: Array = self.sample.codes[self.within, 0]
         return codes.view(np.uint8) if codes.dtype == bool else codes
 
@@ -335,10 +336,11 @@ class Binding:
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Return a parameter that is a functional of counts of label combinations.
+        """Return a parameter that depends on how often label combinations occur.
 
-        A label combination is a true label with the labels predicted by the models.
-        `cell_map` assigns each combination to one of the counts.
+        A label combination is a true label together with the labels predicted by the
+        models. `cell_map` groups the combinations into cells, and the functional
+        depends on the counts of these cells.
         """
         if self.subgroups is not None:
             cell_map = cell_map.subset(self.subgroups)
@@ -420,11 +422,11 @@ def bind_references(
     to: str,
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Return the parameter with which each subgroup is compared.
+    """Return the parameters with which the subgroups are compared.
 
-    A subgroup is compared with all other subgroups if `to` is "rest", and with all rows
-    if `to` is "overall". The function `bind` returns the parameters for unions of
-    several subgroups.
+    Each subgroup is compared with all other subgroups if `to` is "rest", and with all
+    rows if `to` is "overall". The function `bind` returns the parameters to estimate in
+    a union of subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

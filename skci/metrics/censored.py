@@ -67,10 +67,11 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Index of each row in the estimated probabilities of no censoring.
+        r"""Position of each row in the array of probabilities of not being censored.
 
-        A label is known unless the row is censored before :math:`\min(T, t)`,
-        where T is the time of the row and t is `time`.
+        The label of a row is known unless the row is censored before :math:`\min(T,
+        t)`. Here T is the time of the row, and t is the time by which events are
+        predicted.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -81,7 +82,7 @@ class EventBy(Functional):
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Return inverse probability weights, and the distribution of censoring."""
+        """Return inverse probability weights, and the censoring distribution."""
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -153,8 +154,8 @@ class Events:
 
         Rows with known labels are weighted by the inverse of the probability that the
         label is known. `found` is a functional that needs the labels, or an array of
-        numbers if the functional is their mean. Only the rows in `needed`, by default
-        all rows, need a label.
+        numbers whose mean is the functional. `needed` is a mask of the rows that need a
+        label, by default all rows.
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
@@ -176,9 +177,9 @@ _SHARE = MeasureProperties(
 
 
 def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
-    """Return the proportion of rows with an event up to `time`, within a bin of rows.
+    """Return the parameter for the proportion of rows with an event up to `time`.
 
-    `inside` is the mask of the rows in the bin.
+    Only the rows in a bin are counted. `inside` is the mask of these rows.
     """
     events = Events(binding.sample.truth[binding.within], check_time(time))
     known = events.known(ratio_of_means(inside & events.positive, inside), inside)

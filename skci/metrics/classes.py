@@ -52,7 +52,7 @@ class ConfusionIndicators:
     def of_pairs(
         cls, labels: int, chosen: tuple[int | None, ...]
     ) -> ConfusionIndicators:
-        """Return the indicators for all pairs of a true and a predicted label.
+        """Return the class indicators for all pairs of a true and a predicted label.
 
         `chosen` contains the code of each class, or None for a class without data.
         """
@@ -87,10 +87,11 @@ class ConfusionIndicators:
         return np.stack([tp, fp, fn, tn], axis=-1)
 
     def spread(self, gradient: Array) -> Array:
-        """Convert derivatives in the proportions of a class to derivatives in `p`.
+        """Convert derivatives with respect to class proportions to row derivatives.
 
-        The proportions of a class are the proportions of true positive, predicted and
-        true rows. `p` contains the row weights.
+        The class proportions are the proportions of true positive, predicted and true
+        rows of each class. Row derivatives are derivatives with respect to the row
+        weights.
         """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
@@ -122,7 +123,8 @@ class ClassAverage(Functional):
     true rows in each class; these weights are treated as estimates. "micro" is computed
     from the sum of all confusion matrices. If the metric is undefined in a class, the
     class has the value `undefined_as`, or is left out if `undefined_as` is NaN.
-    `undefined` is a mask of classes that are undefined at all weights.
+    `undefined` is a mask of the classes in which the metric is undefined at all
+    weights.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -139,11 +141,13 @@ class ClassAverage(Functional):
     def observed(
         self, counts: Array
     ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
-        """Return the average over the classes for which the metric is defined.
+        """Return the average over the classes in which the metric is defined.
 
-        Also return the weight of each undefined class in the average (0 for defined
-        classes), the extension of the interval below and above for undefined classes,
-        and the estimate of scikit-learn if no class has true rows (NaN otherwise).
+        Three more values are returned. The first value is the weight of each undefined
+        class in the average, which is 0 for defined classes. The second value contains
+        the distances by which undefined classes extend the interval below and above.
+        The third value is the estimate of scikit-learn if no class has true rows, and
+        NaN otherwise.
         """
         tables, values = self._classes(counts)
         defined = replace(self, undefined=np.isnan(values))
@@ -266,7 +270,11 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the informative rows of all components, counting each class once."""
+        """Return the rows that determine how precisely the variance is estimated.
+
+        These are the rows of all averaged functionals. A class that several functionals
+        use is included once.
+        """
         support = super().support(counts)
         classes = {cells.tobytes(): cells for cells in support.classes}
         return replace(support, classes=tuple(classes.values()))

@@ -73,7 +73,7 @@ def _quantiles(values: Array, repeats: Array, levels: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCoefficient(Functional):
-    r"""Intercept or slope of the logistic regression of the label on the logit.
+    r"""Intercept or slope of a logistic regression of the label on the predicted logit.
 
     The probability is :math:`\mu = 1 / (1 + \exp(-a - b x))`, where x is the logit of
     the predicted probability. The intercept solves :math:`E[y - \mu] = 0` for a with
@@ -198,9 +198,10 @@ class SquaredCalibrationError(Functional):
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
         """Return the squared calibration error, and four statistics of each bin.
 
-        For a bin with n rows, the statistics are the weight of the bin, the mean
-        difference between label and prediction, the factor n / (n - 1), which is 0 if n
-        is 1, and the weighted sum of squared deviations from the mean difference.
+        For a bin with n rows, the first statistic is the weight of the bin. The second
+        is the mean difference between label and prediction. The third is the factor n /
+        (n - 1), or 0 if n is 1. The fourth is the weighted sum of squared deviations
+        from the mean difference.
         """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
@@ -422,7 +423,7 @@ class CalibrationInterceptCI(
     measure="calibration_intercept",
     undefined_by=f"{_NO_LOGIT}, or all rows are of one label",
 ):
-    r"""Calibration in the large: the intercept at a slope of 1.
+    r"""Calibration in the large: intercept of the logistic regression with slope 1.
 
     .. math:: \operatorname{logit} P(y = 1) = a + \operatorname{logit} s
 
@@ -456,7 +457,7 @@ class CalibrationSlopeCI(
     chance=0.0,
     undefined_by=f"{_NO_LOGIT}, separate the labels or are all equal",
 ):
-    r"""Calibration slope: slope of the logistic regression of the label on the logit.
+    r"""Calibration slope: slope of the logistic regression on the predicted logit.
 
     .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit} s
 
@@ -544,7 +545,7 @@ class SquaredCalibrationErrorCI(
         Definition of the bins: "quantile" for about equal numbers of rows, "uniform"
         for equal widths.
     method : {"auto", "delta"}, optional
-        Interval method. Both values request the symmetric interval.
+        Interval method. "auto" selects "delta", the symmetric interval.
 
     References
     ----------

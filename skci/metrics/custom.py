@@ -103,7 +103,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 
 class _FeatureMetric(_CustomMetric):
-    """Metric defined by a user's function of the means of row features."""
+    """Metric defined by a user's function whose arguments are means of row features."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
@@ -136,7 +136,7 @@ class _FeatureMetric(_CustomMetric):
         return matrix
 
     def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check the user's function and its complex-step derivative near given means.
+        """Check a user's function and its complex-step derivative near the given means.
 
         `spreads` are the standard deviations of the features.
         """
@@ -190,7 +190,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 class FunctionOfItemsCI(MetricCI, heavy_tails=True):
-    """Metric of items, such as texts: a function of the means of item features."""
+    """Metric of items, such as texts, that is a function of means of item features."""
 
     reads = "items"
     _serves_moments = True
@@ -218,7 +218,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
     def _features_of(self, binding: Binding) -> Array:
-        """Return the features of all rows, computed once for each sample."""
+        """Compute the features of all rows, once for each sample."""
         sample = binding.sample
 
         def compute() -> Array:
@@ -378,12 +378,13 @@ def make_metric_ci(
     of: str | None = None,
     influence: Callable[..., Any] | None = None,
 ) -> MetricCI:
-    r"""Make a metric from a function of the confusion matrix, of means, or of rows.
+    r"""Make a metric from a user's function.
 
-    A function of the confusion matrix or of means is differentiated by the complex
-    step, which gives the influence values. Any other function is accepted with
-    ``of="rows"``. Its influence values are computed by calling the function with
-    changed weights of the rows, or without some of the rows.
+    The function may depend on the confusion matrix, on means over rows, or on the rows
+    themselves. A function of the confusion matrix or of means is differentiated by the
+    complex step, which gives the influence values of the rows. Any other function is
+    accepted with ``of="rows"``. Its influence values are computed by calling the
+    function with changed weights of the rows, or without some of the rows.
 
     Parameters
     ----------
@@ -553,7 +554,7 @@ def _check_of_cells(g: Any, name: str, low: float, high: float) -> None:
 def _check_derivative(
     functional: Functional, p: Array, name: str, undefined: bool = False
 ) -> None:
-    """Check the derivative by the complex step against central differences."""
+    """Compare the complex-step derivative of a function with central differences."""
     cause = (
         "it must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"

@@ -85,12 +85,13 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Return observed and predicted changes when a quarter of the rows is left out.
+        """Return observed and predicted changes of the estimate when rows are left out.
 
-        For each of `n_pairs` pairs, two random quarters are left out in turn, and the
-        two values of the function are subtracted. The influence values predict this
-        difference. The result is None if there are few rows, or if the function often
-        fails without a quarter of the rows.
+        In each of `n_pairs` pairs, two random quarters of the rows are left out in
+        turn. The observed change is the difference between the two values of the
+        function. The predicted change is the difference that the influence values
+        imply. The result is None if there are few rows, or if the function often fails
+        without a quarter of the rows.
         """
         frequencies = self.frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -218,7 +219,10 @@ class FunctionOfRows(FunctionalOfRows):
         return np.apply_along_axis(self._at, -1, np.asarray(p, dtype=float))
 
     def _at(self, weights: Array) -> float:
-        """Return the value of the function at given weights, with any total."""
+        """Return the value of the function at given row weights.
+
+        The weights need not add up to 1.
+        """
         if np.array_equal(weights, self.shares):
             return self.value
         scaled = weights * (self.weights.sum() / weights.sum())
@@ -249,8 +253,8 @@ class FunctionOfRows(FunctionalOfRows):
             slopes = self._jackknife(parts, identical)
         if not np.isfinite(slopes).all():
             raise ValueError(
-                f"{self._must} but it is undefined without some of the rows; pass more "
-                "rows, or use another metric"
+                f"{self._must} but the function is undefined without some of the rows; "
+                "pass more rows, or use another metric"
             )
         influence = slopes[parts]
         influence = influence - self.shares @ influence
@@ -316,7 +320,7 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that influence values predict the change when rows are left out."""
+        """Check that influence values predict the estimate without some of the rows."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return
@@ -341,7 +345,7 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 
 
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
-    """Assign similar rows to at most `max_groups` groups, and return the group indices.
+    """Divide the rows into at most `max_groups` groups of similar rows.
 
     Rows with different `kinds` are never in one group. Rows of one kind are grouped by
     the columns of `keys`, which are first standardised over all rows. The group with

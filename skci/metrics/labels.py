@@ -403,8 +403,8 @@ class TverskyCI(_AveragedCI):
 class CosineCI(_AveragedCI, function=cosine):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
-    The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
-    of the two sets of positives.
+    The geometric mean of precision and recall. The index is also known as the
+    Fowlkes-Mallows index.
 
     Examples
     --------

@@ -42,7 +42,10 @@ _OTHERS = "*"  # key of the entry for all metrics that are not named by another 
 
 
 class MetricSet:
-    """Validated metrics and settings of a report; see `skci.joint_report`."""
+    """Metrics and settings of a report, after validation.
+
+    The settings are described at `skci.joint_report`.
+    """
 
     def __init__(
         self,
@@ -108,8 +111,8 @@ class MetricSet:
         methods = [method for method in RANKING_METHODS if method in common]
         if not methods:
             raise ValueError(
-                "metrics must accept the same scores of an estimator, got metrics that "
-                f"require one of {needs}; use separate reports"
+                "metrics must accept the same scores of an estimator, got the possible "
+                f"methods {needs}; use separate reports"
             )
         return methods
 
@@ -265,9 +268,10 @@ class MetricSet:
     def with_labels_of(
         self, estimators: Sequence[tuple[str, Any]], reader: Reader
     ) -> tuple[Reader, tuple[Any, ...]]:
-        """Return a reader with the labels of the estimators and the labels with scores.
+        """Return a reader that knows the labels of the estimators.
 
-        The labels are checked before any estimator predicts.
+        Also return the labels for which the estimators predict scores. The labels are
+        checked before any estimator predicts.
         """
         is_survival = reader.wanted.truth == "survival"
         if is_survival or not self.reads & {"labels", "scores"}:
@@ -289,7 +293,7 @@ class MetricSet:
 
         With two labels, only the positive label has scores. With more labels, or with
         several targets, each label or target has scores. If each row is a document of a
-        query, the only such label is 1 (relevant).
+        query, only the label 1 (relevant) has scores.
         """
         labels = vocabulary.labels
         if vocabulary.multilabel:
@@ -350,10 +354,10 @@ class MetricSet:
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameter with which each subgroup is compared.
+        """Return the parameters with which the subgroups are compared.
 
-        A subgroup is compared with all other rows if `to` is "rest", and with all rows
-        if `to` is "overall".
+        Each subgroup is compared with all other rows if `to` is "rest", and with all
+        rows if `to` is "overall".
         """
         return bind_references(sample, to, partial(self.bind, sample))
 
@@ -409,7 +413,7 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
 class MetricsByTruth(MetricSet):
     """Metrics with different true values, such as labels and survival times.
 
-    A sample is a list with the data of each metric.
+    The data of these metrics are a list of samples, with one sample for each metric.
     """
 
     def __init__(
@@ -487,10 +491,10 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameter with which each subgroup is compared.
+        """Return the parameters with which the subgroups are compared.
 
-        A subgroup is compared with all other rows if `to` is "rest", and with all rows
-        if `to` is "overall".
+        Each subgroup is compared with all other rows if `to` is "rest", and with all
+        rows if `to` is "overall".
         """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -515,9 +519,9 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         swapped = is_truth and len(unknown) == len(entries)
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
-            f"{parameter} by metric must have an entry for each metric, {[*metrics]}, "
-            f"or an entry {_OTHERS!r} for all other metrics, and no entry with another "
-            f"name, got {[*entries]}{hint}"
+            f"{parameter} by metric must have an entry for each of the metrics "
+            f"{[*metrics]}, or an entry {_OTHERS!r} for all other metrics, got the "
+            f"entries {[*entries]}{hint}"
         )
     return keys
 
@@ -557,8 +561,9 @@ def keys_at_points(
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield the model, the index and the parameter name of each threshold.
 
-    In a parameter name, the threshold is a subgroup of the column `column`. If there is
-    a single model without a name, the thresholds are named like models.
+    The parameter name contains the threshold as a subgroup of the column `column`. If
+    there is only one model, and the model has no name, the threshold replaces the model
+    name.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():

@@ -175,7 +175,7 @@ def synonyms(name: str) -> list[str]:
 
 
 def refusal(name: str) -> str:
-    """Return why no metric has the given name, or an empty string.
+    """Return the reason why no metric has the given name, or an empty string.
 
     Only names of known metrics that are deliberately not supported have a reason.
     """
@@ -308,7 +308,7 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Replace synonyms on both sides of "@" or "_at_" by the listed names."""
+    """Replace synonyms before and after "@" or "_at_" in a metric name."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 

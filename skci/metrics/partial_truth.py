@@ -65,7 +65,7 @@ class PartlyVerified(EqualByParts, Functional):
         return np.eye(self.strata.max() + 1)[self.strata]
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the weight of each outcome in all rows, and two numbers by stratum.
+        """Return the weight of each outcome in all rows, and two numbers per stratum.
 
         The first number is the weight of all rows in the stratum, divided by the weight
         of the verified rows. The second number is the weight of the verified rows.
@@ -292,7 +292,7 @@ def estimate(
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
-    """Check that the share of labelled rows depends on no stratum or prediction."""
+    """Check that the labelled share is equal in all strata and for all predictions."""
     if not sample.design.rows_are_units:
         return
     strata = sample.design.strata
@@ -317,7 +317,7 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 
 
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
-    """Describe the shares of labelled rows in groups, if groups differ significantly.
+    """Describe how the share of labelled rows differs between groups of rows.
 
     The text is empty if the groups do not differ significantly in a chi-squared test.
     Groups with few expected rows are not tested.
@@ -384,7 +384,7 @@ def _check_missing(sample: Sample) -> None:
 
 
 def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
-    """Select rows of each column, and keep the column names."""
+    """Select some rows of each column of the data, and keep the column names."""
     selected = {}
     for name, values in columns.items():
         rows = as_array(values, name, "an array")[index]
@@ -439,7 +439,7 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Return the parameters, and the contrasts that combine them into estimates.
+    """Return parameters, and contrasts that combine these parameters into estimates.
 
     Each contrast combines the metric on labelled rows with metrics in which a proxy
     replaces the truth, on labelled rows and on all rows. `automatic` are the interval

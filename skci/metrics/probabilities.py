@@ -221,13 +221,14 @@ def _brier_scale(columns: int) -> float:
 
 
 class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
-    r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
+    r"""Log loss: mean negative log probability of the true label. Lower is better.
 
-    With several targets, the loss of a row is the sum over the targets that are present
-    in the row, and the probabilities of all targets must add up to 1. The estimate
-    equals :func:`sklearn.metrics.log_loss`. As in scikit-learn, probabilities are
-    clipped away from 0 and 1 by the rounding error of their type. A warning is raised
-    if much of the loss depends on the clipping.
+    The formula is :math:`-E \log p_Y`, where :math:`p_Y` is the predicted probability
+    of the true label Y. With several targets, the loss of a row is the sum over the
+    targets that are present in the row, and the probabilities of all targets must add
+    up to 1. The estimate equals :func:`sklearn.metrics.log_loss`. As in scikit-learn,
+    probabilities are clipped away from 0 and 1 by the rounding error of their type. A
+    warning is raised if much of the loss depends on the clipping.
 
     Examples
     --------
@@ -273,13 +274,13 @@ def _excluded(truth: Array, scores: Scores) -> Array:
 
 
 def _surprise(likelihood: Array, eps: float) -> Array:
-    """Return minus the log of probabilities, which are clipped as in scikit-learn."""
+    """Return the negative log of probabilities, clipped as in scikit-learn."""
     losses: Array = np.clip(likelihood, eps, 1 - eps)
     return -np.log(losses, out=losses)
 
 
 class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
-    r"""Hinge loss of decision values, as of a support vector machine. Lower is better.
+    r"""Hinge loss of decision values, as in support vector machines. Lower is better.
 
     .. math:: E \max(0, 1 - s)
 

@@ -72,9 +72,10 @@ AUTOMATIC = ("score", "logit", "hall")
 
 @dataclass(frozen=True)
 class Block:
-    """Definition of an estimate from labelled rows that is corrected by proxies.
+    """Specification of an estimate from labelled rows with a correction by proxies.
 
-    `truth` and `proxies` are positions in a list of parameters.
+    `truth` and `proxies` are positions in a list of parameters: the metric computed
+    from the truth, and the metrics computed from proxies.
     """
 
     key: ParameterLabels
@@ -94,8 +95,8 @@ def corrected(
 
     A corrected estimate has the bounds of its metric. It also has the interval method
     of the metric, unless there are too many possible outcomes. `expected` contains the
-    rows with other weights: the squared weight of an unlabelled row is the expected
-    value of its squared inverse probability weight.
+    rows with modified weights. The squared modified weight of an unlabelled row is the
+    expected square of its inverse probability weight.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -119,10 +120,10 @@ def corrected(
 
 
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
-    """Return an interval method for a parameter whose properties become `trait`.
+    """Return an interval method for a parameter with changed properties.
 
-    A method that was chosen automatically is chosen again for these properties. Other
-    methods are checked.
+    An interval method that was chosen automatically is chosen again for the properties
+    `trait`. Other interval methods are checked for these properties.
     """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -197,7 +198,7 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Return the covariance of proxy metrics that labelled rows do not show.
+    """Return the covariance of proxy metrics that labelled rows do not reveal.
 
     The result has shape (K, K) for K proxies. It is the covariance expected from the
     labelling probabilities minus the observed covariance, with negative eigenvalues set
@@ -215,7 +216,7 @@ def _unseen(
 def _unseen_errors(
     chosen: RowEstimates, change_covariance: Array, all_covariance: Array
 ) -> Array:
-    r"""Return the variance of proxy metrics due to errors in unlabelled rows only.
+    r"""Return the variance due to proxy errors that occur only in unlabelled rows.
 
     The result has shape (K, K) for K proxies. The n labelled rows may lack outcomes
     that occur in unlabelled rows. `chosen` contains the metric of the truth on labelled
@@ -346,7 +347,8 @@ def _check_judge(people: GradedSamples, judge: GradedSamples) -> None:
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
         raise ValueError(
-            "proxy must have the same items as grades in the same order, got others"
+            "proxy must have the same items as grades in the same order, got "
+            "different items"
         )
 
 

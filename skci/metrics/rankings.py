@@ -100,13 +100,13 @@ class Rankings:
         return np.bincount(self.query, values, len(self.sizes))
 
     def shown(self, k: int | Array | None) -> Array:
-        """Return how many documents of each block are among the first k of a query."""
+        """Return the number of documents in each block that are among the first k."""
         return self.size if k is None else np.clip(k - self.before, 0, self.size)
 
     def discounted_gain(self, discounts: Array) -> Array:
         """Return the discounted cumulative gain of each query.
 
-        `discounts` contains the discount at each position: 1, 2, ....
+        ``discounts[i]`` is the discount of the document at position i + 1.
         """
         total = np.append(0, np.cumsum(discounts))
         means = (total[self.before + self.size] - total[self.before]) / self.size
@@ -216,7 +216,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         Parameters
         ----------
         y_true, y_score, query : array-like
-            Passed as in a call of the metric.
+            Relevances, scores and queries, as in a call of the metric.
 
         Returns
         -------
@@ -719,7 +719,7 @@ class LabelRankingLossCI(
 class CoverageErrorCI(
     _LabelRankingCI, measure="coverage_error", greater_is_better=False, **_UNBOUNDED
 ):
-    r"""Coverage error: mean depth of the ranking down to the last true label of a row.
+    r"""Coverage error: mean number of labels ranked at or above the last true label.
 
     .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
 

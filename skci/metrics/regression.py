@@ -83,11 +83,11 @@ class Median(Functional):
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
-        """Return the distribution function F at a value.
+        """Return the value of the distribution function F at a given number.
 
-        At a repeated value, the cumulative proportion nearest to 1/2 is returned. F is
-        1/2 between the neighbours of the median, because every interval includes both
-        neighbours.
+        If several rows have this number, the cumulative proportion nearest to 1/2 is
+        returned. F is 1/2 between the neighbours of the median, because every interval
+        includes both neighbours.
         """
         values, shares = self._knots
         lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
@@ -122,9 +122,9 @@ class Median(Functional):
     def _knots(self) -> tuple[Array, Array]:
         """Sorted values, and the distribution function F at these values.
 
-        F is 1/2 at the median and is interpolated between values. At a value, half of
-        the weight of its row counts as below. At repeated values F rises steeply,
-        starting with the row with the smallest weight.
+        F is 1/2 at the median and is interpolated between values. At a value, F
+        includes half of the weight of its row. Rows with equal values are sorted by
+        weight, so that F rises over several rows at one value.
         """
         order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
@@ -277,7 +277,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._measure
 
     def _functionals(self, binding: Binding) -> list[Functional]:
-        """Return the functional of each target, after a check for numbers too large."""
+        """Check the size of the numbers, and return the functional of each target."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -332,7 +332,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         ]
 
     def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Return the identifier of a variable, such as the error, of a target.
+        """Return the identifier of a variable, such as the error of the first target.
 
         Metrics that use the same variable share its identifier and its means.
         """
@@ -508,8 +508,8 @@ class MeanAbsoluteScaledErrorCI(
             scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
         if not scale.all():
             raise ValueError(
-                f"y_train must be columns of more than {m} values (seasonality) that "
-                f"change within {m} steps, got shape {series.shape}"
+                f"y_train must have more than {m} values (the seasonality) in each "
+                f"column, and must change within {m} steps, got shape {series.shape}"
             )
         return scale
 
@@ -528,7 +528,7 @@ class MedianAbsoluteErrorCI(
     Parameters
     ----------
     method : {"auto", "delta"}, optional
-        Interval method. Both values request Woodruff's interval.
+        Interval method. Both "auto" and "delta" request Woodruff's interval.
 
     Examples
     --------
@@ -648,7 +648,7 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
 
 
 class _VarianceShareCI(RegressionMetricCI, **SKILL):
-    """Metric that is relative to the variance of the true values.
+    """Metric that depends on the variance of the true values, such as R2.
 
     Parameters
     ----------
@@ -948,7 +948,7 @@ def _potential(y: Array, power: float) -> tuple[Array, Array]:
 
 
 def _skill_of_deviance(at_mean: Any, loss: Any, mean: Any, potential: Any) -> Any:
-    """Return D2 of the deviance, from means of true values that are centred first."""
+    """Return D2 of the deviance, computed from column means."""
     value, slope = at_mean
     constant_loss = potential - value - slope * mean
     return skill(loss, constant_loss, _ROUNDING_OF_DEVIANCE * float(np.abs(value)))

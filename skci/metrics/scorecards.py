@@ -57,7 +57,7 @@ class GiniCoefficient(RocAuc):
 
 
 class KolmogorovSmirnov(OrderOfScores):
-    """Largest difference between the distribution functions of two classes.
+    """Largest difference between the score distributions of two classes.
 
     The influence values refer to the score at which the difference is largest.
     """
@@ -89,9 +89,9 @@ class CumulativeGain(OrderOfScores):
 
     The rows with the largest scores are a fixed share of all rows. If only a fraction
     of the rows with equal scores is selected, each of these rows counts with this
-    fraction. The score threshold of the selection is an estimate. The influence values
-    include its error, through the slope of the gain in the selected share. The slope is
-    computed over a 95% interval of this share.
+    fraction. The influence values include the estimation error of the score threshold,
+    which depends on the slope of the gain as a function of the selected share. The
+    slope is computed over a 95% interval of the share.
     """
 
     share: float = 0.1
@@ -113,13 +113,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Return the gain at the selected share, and at both limits of the share."""
+        """Return the gain at the selected share, and at 95% limits for this share."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits for the proportion of rows above the population's threshold."""
+        """95% limits for the share of rows above the population's score threshold."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)

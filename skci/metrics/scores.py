@@ -50,7 +50,7 @@ from skci.metrics.labels import AccuracyCI
 
 
 class ShareOfPairs(Functional):
-    """Proportion of correctly ordered pairs with one row from each of two classes."""
+    """Proportion of pairs of rows from two classes that are in the correct order."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     rarer_class: Any  # Number of rows in the smaller class, which limits the precision.
@@ -60,8 +60,8 @@ class ShareOfPairs(Functional):
     def _gradient(self) -> Array:
         """Gradient of the functional.
 
-        It is infinite if a class has a single row, because the variance is then
-        unknown.
+        The gradient is infinite if a class has a single row, because the variance is
+        then unknown.
         """
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
@@ -74,7 +74,7 @@ class ShareOfPairs(Functional):
 
 
 def mass_below(mass: Array) -> Array:
-    """Return the weight of lower scores plus half the weight of equal scores.
+    """Return the weight below each score plus half of the weight at this score.
 
     Both `mass` and the returned array have an entry for each score, in ascending order
     of the scores.
@@ -85,7 +85,7 @@ def mass_below(mass: Array) -> Array:
 
 
 def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
-    """Return the area under the ROC curve, and its derivatives in the weights.
+    """Return the area under the ROC curve, and its derivatives in the row weights.
 
     `negative` and `positive` are the weights of negative and positive rows at each
     distinct score, in ascending order of the scores.
@@ -103,7 +103,7 @@ def roc_area(negative: Array, positive: Array) -> tuple[float, Array, Array]:
 
 
 def mass_from(mass: Array) -> Array:
-    """Return the total weight of equal and larger scores, for each score."""
+    """Return the total weight at or above each score."""
     return np.cumsum(mass[::-1])[::-1]
 
 
@@ -139,12 +139,15 @@ class OrderOfScores(ShareOfPairs):
 
 
 def masses(p: Array) -> Array:
-    """Split weights into negative and positive rows, of shape (2, scores)."""
+    """Split weights into the weights of negative and of positive rows.
+
+    The result has shape (2, number of scores).
+    """
     return p.reshape(-1, 2).T
 
 
 def cells_of(negative: Array, positive: Array) -> Array:
-    """Interleave the values of negative and positive rows by score."""
+    """Merge values of negative and positive rows into one array, ordered by score."""
     return np.stack([negative, positive], axis=1).ravel()
 
 
@@ -165,9 +168,10 @@ class RocAuc(OrderOfScores):
             return np.asarray(dot(positive, mass_below(negative)) / pairs)
 
     def placements(self, p: Array) -> Array:
-        """Return, for each score and class, the other class's weight at lower scores.
+        """Return the placement of each class at each score.
 
-        Equal scores count half.
+        A placement is the total weight of the rows of the other class with a lower
+        score. Rows with an equal score count half.
         """
         negative, positive = masses(p)
         return cells_of(mass_below(positive), mass_below(negative))
@@ -183,12 +187,13 @@ class RocAuc(OrderOfScores):
         return Evaluation(np.asarray(value), cells_of(*slopes), self._gradient)
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Return the smallest and the largest value over all orders of tied rows.
+        r"""Return bounds for the area under the curve over all orders of tied rows.
 
-        `mixed` is a mask of the distinct scores at which binning has combined different
-        scores. A pair of a positive and a negative row with such a score b counts 1/2.
-        If the tie is broken, the pair counts 0 or 1. Other pairs are not affected. The
-        value therefore changes by at most
+        Rows are tied if binning has combined different scores into one score. `mixed`
+        is a mask of these combined scores. A pair of a positive and a negative row with
+        the same combined score b counts 1/2. With the original scores, the pair would
+        count 0 or 1. Other pairs are not affected. The value therefore changes by at
+        most
 
         .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N} ,
 
@@ -204,7 +209,7 @@ class RocAuc(OrderOfScores):
 
 
 class AveragePrecision(OrderOfScores):
-    """Average precision: mean of the precision at the scores of positive rows."""
+    """Average precision: mean of the precision at the scores of all positive rows."""
 
     compared_by: ClassVar[str] = "ranks"
 
@@ -234,10 +239,11 @@ class AveragePrecision(OrderOfScores):
         return value, influence
 
     def _curve(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the weight of positive rows, the precision and a ratio at each score.
+        """Return three arrays from which the average precision is computed.
 
-        The ratio is the weight of the positive rows with this score, divided by the
-        weight of all rows with this or a larger score.
+        For each score, the arrays contain the weight of the positive rows, the
+        precision, and a ratio. The ratio is the weight of the positive rows with this
+        score, divided by the weight of all rows with this or a larger score.
         """
         negative, positive = masses(p)
         hits, flagged = mass_from(positive), mass_from(negative + positive)
@@ -246,16 +252,16 @@ class AveragePrecision(OrderOfScores):
         return positive, hits / flagged, positive / flagged
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
-        r"""Return the smallest and the largest value over all orders of tied rows.
+        r"""Return bounds for the average precision over all orders of tied rows.
 
-        `mixed` is a mask of the distinct scores at which binning has combined different
-        scores. Consider such a score with p positive and n negative rows. There are F
-        rows with a larger score, and H of these rows are positive. Suppose that s
-        positive and t negative rows of this score are ranked at or above a positive
-        row. The precision at this row is :math:`(H + s) / (F + s + t)`. This is at most
-        :math:`(H + p) / (F + p)` and at least :math:`(H + s) / (F + n + s)`. Over the
-        positive rows of this score, s increases up to p, so that the lower bounds add
-        up to at least
+        Rows are tied if binning has combined different scores into one score. `mixed`
+        is a mask of these combined scores. Consider a combined score with p positive
+        and n negative rows. There are F rows with a larger score, and H of these rows
+        are positive. Suppose that s positive and t negative rows of this score are
+        ranked at or above a positive row. The precision at this row is :math:`(H + s) /
+        (F + s + t)`. The precision is at most :math:`(H + p) / (F + p)` and at least
+        :math:`(H + s) / (F + n + s)`. Summed over the positive rows of this score, the
+        lower bounds are at least
 
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
@@ -378,7 +384,7 @@ class ScoreMetricCI(MetricCI):
         return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the scores of an estimator, and options that name their labels."""
+        """Return an estimator's scores, and options that specify their labels."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -475,10 +481,10 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> Component:
-        """Return the area under the curve of a single column or of pooled columns.
+        """Return the area under the curve of one column, or pooled columns, of scores.
 
-        `positive` is a mask of positive rows, of shape (n,). With pooled columns it is
-        a mask of rows and labels, of shape (n, labels).
+        `positive` is a mask of positive rows, of shape (n,). For pooled columns, the
+        mask has shape (n, labels).
         """
         missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
         is_missing = bool(missing.any())
@@ -559,7 +565,7 @@ class _AreaCI(OrderMetricCI):
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _trait_at(self, binding: Binding) -> MeasureProperties:
-        """Return the properties of the metric, which name the classes without data."""
+        """Return the metric's properties, with a message about classes without data."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
@@ -581,13 +587,13 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. With
-    more than two labels, the metric is the mean over labels of the area of each label
-    against the rest, or the mean over pairs of labels (Hand and Till, 2001). With
-    several targets it is the mean over targets. The estimate equals
+    more than two labels, each label is compared with the rest, or each pair of labels
+    is compared (Hand and Till, 2001), and the metric is the mean of these areas. With
+    several targets, the metric is the mean over targets. The estimate equals
     :func:`sklearn.metrics.roc_auc_score`. The standard error is due to DeLong, DeLong
     and Clarke-Pearson (1988). Intervals are on the logit scale by default. If all
-    positive rows have larger scores than all negative rows, the interval is
-    :math:`[k / (k + z^2), 1]`, where k is the number of rows of the rarer label.
+    positive rows have larger scores than all negative rows, the interval is :math:`[k /
+    (k + z^2), 1]`, where k is the number of rows of the rarer label.
 
     Parameters
     ----------
@@ -695,12 +701,13 @@ class AveragePrecisionCI(_AreaCI):
 
 
 class TopKAccuracyCI(ScoreMetricCI):
-    r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ largest scores})`.
+    r"""Top-k accuracy: :math:`P(Y \text{ has one of the } k \text{ largest scores})`.
 
-    If labels have equal scores, the last of these labels is ranked first. With two
-    labels, k must be 1, and a row is predicted positive if its score exceeds a
-    threshold. The threshold is 1/2 if all scores are between 0 and 1, and 0 otherwise.
-    The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
+    Y is the true label of a row. If labels have equal scores, the last of these labels
+    is ranked first. With two labels, k must be 1, and a row is predicted positive if
+    its score exceeds a threshold. The threshold is 1/2 if all scores are between 0 and
+    1, and 0 otherwise. The estimate equals
+    :func:`sklearn.metrics.top_k_accuracy_score`.
 
     Parameters
     ----------
@@ -742,7 +749,8 @@ class TopKAccuracyCI(ScoreMetricCI):
         if self.k >= len(labels):
             raise ValueError(
                 f"k must be less than the number of labels for {binding.metric!r}, "
-                f"which otherwise equals 1, got {self.k} and the labels {list(labels)}"
+                "because the metric would otherwise always be 1, got "
+                f"{self.k} and the labels {list(labels)}"
             )
         functional = Hits(self._measure.function)
         cells = np.where(hits, 0, 1)

@@ -85,7 +85,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         models = binding.sample.kinds[self.reads]
         if self.reference not in models:
             raise ValueError(
-                f"reference must be one of the models {models} of a report, got "
+                f"reference must be one of the models of the report, {models}, got "
                 f"{self.reference!r}"
             )
         if binding.model == self.reference:

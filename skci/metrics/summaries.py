@@ -18,7 +18,7 @@ _MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Summary of batches of data by the statistics that the metrics require.
+    """Function that reduces a batch of data to the statistics that metrics require.
 
     See `JointAccumulator`.
     """

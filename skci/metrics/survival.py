@@ -110,7 +110,7 @@ class Censoring:
         return np.where(counts, before, np.inf) ** -power
 
     def influence(self, slopes: Array) -> Array:
-        r"""Return the influence of each row on a statistic, through censoring.
+        r"""Return influence values due to the estimated censoring distribution.
 
         A statistic that uses the probability G of not being censored depends on all
         rows, because G is estimated. `slopes` contains the derivatives of the statistic
@@ -215,13 +215,14 @@ class Concordance(ShareOfPairs):
 def concordant_masses(
     order: Array, risk: Array, first: Array, second: Array
 ) -> tuple[Array, Array]:
-    """Return the weight of the partners with which each row forms a concordant pair.
+    """Return the total weight of the rows with which each row forms a concordant pair.
 
     In a pair, the row with the lower `order` is the earlier row. A pair is concordant
-    if the earlier row has the larger risk; pairs with equal risks count half. The first
-    returned array contains the weight of later partners, and the second array the
-    weight of earlier partners. `first` and `second` are the weights of rows as the
-    earlier and as the later row of a pair.
+    if the earlier row has the larger risk. Pairs with equal risks count half. `first`
+    contains the weight of each row as the earlier row of a pair, and `second` the
+    weight of each row as the later row. The first returned array contains the weight of
+    the later rows that are concordant with a row, and the second array the weight of
+    the earlier rows.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -241,7 +242,7 @@ def concordant_masses(
 
 @dataclass(frozen=True, eq=False)
 class CumulativeDynamicAuc(ShareOfPairs):
-    r"""Area under the ROC curve of risks for events by a given time.
+    r"""Area under the ROC curve of risks that predict events by a given time.
 
     .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
         {\sum_i p_i w_i \sum_j p_j}
@@ -260,7 +261,7 @@ class CumulativeDynamicAuc(ShareOfPairs):
 
     @cached_property
     def _classes(self) -> tuple[Array, Array]:
-        """Masks of cases and controls."""
+        """Masks of cases (event up to the time) and controls (no event until then)."""
         is_later = self.follow_up.time > self.time
         return self.follow_up.event & ~is_later, is_later
 
@@ -338,7 +339,7 @@ class SurvivalBrier(Functional):
 
 
 class _SurvivalMetricCI(MetricCI):
-    """Metric of times to an event, which may be censored.
+    """Metric of times to an event, some of which may be censored.
 
     Censoring is assumed to be independent of event times and predictions. If a metric
     requires the distribution of censoring times, this distribution is estimated from
@@ -390,7 +391,7 @@ class ConcordanceCI(
     chance=0.5,
     undefined_by="no event before the end of another row",
 ):
-    r"""Concordance: proportion of pairs with the larger risk for the earlier event.
+    r"""Concordance: proportion of pairs in which the earlier event has the larger risk.
 
     .. math:: P(R_i > R_j \mid T_i < T_j)
 
@@ -610,7 +611,7 @@ class IntegratedBrierCI(_ProbabilityMetricCI, measure="integrated_brier"):
 
 
 def check_times(times: Any, minimum: int = 1) -> Array:
-    """Check that times are positive and ascending, and at least `minimum` of them."""
+    """Check that times are positive, ascending, and at least `minimum` in number."""
     numbers = as_numbers(times, "times")
     is_series = numbers.ndim == 1 and len(numbers) >= minimum
     if not is_series or (np.diff(numbers, prepend=0.0) <= 0).any():

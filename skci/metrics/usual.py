@@ -20,7 +20,7 @@ _Report = TypeVar("_Report", bound=Callable[..., Any])
 
 
 class UsualMetrics(NamedTuple):
-    """Default metrics for some kind of data, with a description of the data."""
+    """Default metrics for one kind of data, with a description of this kind."""
 
     metrics: list[str]
     kind: str
@@ -32,7 +32,7 @@ class UsualMetrics(NamedTuple):
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a report function to choose default metrics if none are passed."""
+    """Decorate a report function such that it chooses metrics if none are passed."""
 
     @wraps(report)
     def with_usual_metrics(
@@ -130,7 +130,9 @@ def _usual_metrics(
     metrics += ranking * has_scores + probability * has_probabilities
     if not metrics:
         needed = "pos_label" if has_scores else "y_pred or y_score"
-        raise ValueError(f"{needed} must be given to choose metrics, or pass metrics=")
+        raise ValueError(
+            f"{needed} must be given to choose metrics; alternatively, pass metrics="
+        )
     return UsualMetrics(metrics, kind + " with scores" * has_scores)
 
 

@@ -198,7 +198,7 @@ class _Class(NamedTuple):
     """Number of objects that count in metrics, of shape (images, areas)."""
 
     def at(self, area: int, overlap: int) -> _Class:
-        """Return the masks and object counts for one range of areas and one overlap."""
+        """Select the matches for one range of areas and one overlap threshold."""
         hits, counts = (array[:, area, overlap] for array in (self.hits, self.counts))
         return _Class(self.image, self.rank, hits, counts, self.objects[:, area])
 
@@ -294,7 +294,7 @@ class _Image:
 def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]:
     """Return COCO's metrics, and the AP of each class in `classes`.
 
-    `areas` are the names of those ranges of areas in which there are objects.
+    `areas` names the ranges of object areas, such as "small", that contain objects.
     """
     all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
@@ -368,7 +368,10 @@ def _mean(
 def _recall(
     matches: _Class, weights: Array, maximum: int = _MAX_DETECTIONS[-1]
 ) -> tuple[float, Array]:
-    """Return the recall of a class, and the derivatives in the image weights."""
+    """Return the recall of a class, and its derivatives.
+
+    The derivatives are with respect to the weights of images.
+    """
     n = weights @ matches.objects
     hits = np.bincount(
         matches.image, matches.hits & (matches.rank < maximum), len(weights)

@@ -36,9 +36,9 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
     runs : path, open file, or list or mapping of these
         Runs of one or more search systems. A file has lines of six columns: query, Q0,
         document, rank, score and tag. To name the runs, pass a mapping of names to
-        files. Its values may also be mappings from queries to scores by document, or to
-        lists of documents, best first. By default, the runs are named after their
-        files.
+        files. Instead of a file, the mapping may contain a mapping from queries to
+        scores by document, or to lists of documents, best first. By default, the runs
+        are named after their files.
 
     Returns
     -------
@@ -141,9 +141,10 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _listed(documents: Any, place: str, value: str) -> Mapping[str, float]:
-    """Return values by document, for a mapping or a list of documents.
+    """Return the value of each document in a mapping or a list of documents.
 
-    The value of a listed document is the relevance 1, or minus the rank as its score.
+    In a list of relevant documents, each document has the value 1. In a ranked list,
+    the value of a document is its negated rank.
     """
     if isinstance(documents, Mapping):
         return documents

@@ -83,7 +83,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _subgroup_columns(self) -> list[str]:
-        """Names of the subgroup columns, an empty list without subgroups."""
+        """Names of the subgroup columns, or an empty list without subgroups."""
         return [column for column, _ in self._keys[0].subgroup]
 
     @property
@@ -169,7 +169,7 @@ class Report(TabularReport[MetricEstimate]):
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
-                "wide needs a report with metrics, got a report labelled "
+                "wide needs a report with metrics, got a report with the label columns "
                 f"{list(labels)}"
             )
         title = self._title() + "; ± half width" * (self._style == "pm")
@@ -323,9 +323,9 @@ class Report(TabularReport[MetricEstimate]):
     def _bands(self, positions: Any = (), **options: Any) -> Any:
         """Return a display of curves with confidence bands.
 
-        `positions` are the horizontal positions of the estimates. If all are equal,
-        intervals are displayed instead. Without positions, `options` contain the points
-        of the curves.
+        `positions` are the horizontal positions of the estimates. If all positions are
+        equal, the display shows intervals instead of bands. If no positions are passed,
+        `options` contain the points of the curves.
         """
         if len({*positions}) == 1:
             return Report._display(self)
@@ -449,7 +449,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def estimates(self) -> Array:
-        """Estimates in the order of the report, a read-only array of shape (K,)."""
+        """Estimates in the order of the report, as a read-only array of shape (K,)."""
         return read_only(self._joint.estimates)
 
     @property
@@ -483,7 +483,7 @@ class Report(TabularReport[MetricEstimate]):
     def critical_value(self) -> CriticalValue:
         """Half width of the joint intervals in standard errors.
 
-        The value is a float with an attribute ``.error``, the numerical error.
+        The value is a float whose attribute ``.error`` is the numerical error.
         """
         return self._joint.critical_value
 
@@ -504,7 +504,7 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def target(self) -> str | None:
-        """Target of resampled estimates, or None for fitted models.
+        """Models to which resampled estimates refer, or None without resampling.
 
         Examples are "the procedures trained on 455 rows" and "these 5 fold models".
         """
@@ -674,7 +674,7 @@ class Report(TabularReport[MetricEstimate]):
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Return a mapping of column names to the labels of parameters in the column."""
+    """Return the label columns of a report, such as the models and the metrics."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():

@@ -59,10 +59,10 @@ def sentences(
     none: str,
     margin: float = np.nan,
 ) -> list[str]:
-    """Write a sentence for each finding, or the sentence `none` without findings.
+    """Write a sentence for each finding, or the sentence `none` if nothing was found.
 
-    A finding consists of a name, a predicate such as "is worse than {}", and the name
-    of the other model.
+    A finding consists of the name of a model, a predicate such as "is worse than {}",
+    and the name of another model.
     """
     objects: dict[tuple[str, str], list[str]] = {}
     for name, predicate, other in findings:

@@ -107,12 +107,12 @@ class CalibrationReport(Report):
 
     @property
     def mean_predicted(self) -> Array:
-        """Mean prediction in each bin, a read-only array of shape (K,)."""
+        """Mean prediction in each bin, as a read-only array of shape (K,)."""
         return read_only(self._mean_predicted)
 
     @property
     def n_rows(self) -> Array:
-        """Number of rows in each bin, a read-only array of shape (K,)."""
+        """Number of rows in each bin, as a read-only array of shape (K,)."""
         return read_only(self._n_rows)
 
     @cached_property
@@ -470,7 +470,7 @@ class DecisionCurveReport(ThresholdReport):
         return self._useful(self.metrics)
 
     def _useful(self, metrics: Sequence[str]) -> dict[str, Array]:
-        """Thresholds at which the intervals of all these metrics are above 0."""
+        """Thresholds at which the intervals of all passed metrics are above 0."""
         lower = self._limits()[:, 0]
         points = self._points
         shown = set(points)

@@ -76,7 +76,7 @@ class Requirement(NamedTuple):
         return key.title == self.metric and self.name in ("", key.name)
 
     def pair(self, models: Collection[str]) -> tuple[str, str] | None:
-        """Return the two models of a required difference, or None for one model."""
+        """Return the two models of a requirement on a difference, or else None."""
         signs = re.finditer("-", "" if self.name in models else self.name)
         spans = (sign.span() for sign in signs)
         pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in spans)
@@ -161,10 +161,10 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def verdict(self) -> Verdict:
-        """Worst of the verdicts, which applies to all requirements together.
+        """Verdict on all requirements together: the worst of the verdicts.
 
-        "refuted" is worse than "open", and "open" is worse than "shown". The p-value is
-        the largest p-value of the verdicts that are equal to the result.
+        "refuted" is worse than "open", and "open" is worse than "shown". If several
+        verdicts are equally bad, the p-value is the largest of their p-values.
         """
         return max(self.verdicts, key=lambda word: (_VERDICTS.index(word), word.pvalue))
 
@@ -203,7 +203,7 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def _claims(self) -> list[str]:
-        """Each requirement, such as "new f1 >= 0.8"."""
+        """Text of each requirement, such as "new f1 >= 0.8"."""
         keys = [estimate._parameter.key for estimate in self.estimates]
         names = [f"{key.name} {key.panel}".strip() for key in keys]
         return [*map(" ".join, zip(names, self._required, strict=True))]
@@ -281,8 +281,8 @@ def check_comparisons(
 ) -> None:
     """Check the directions of comparisons of two models.
 
-    For example, "new accuracy <= old" raises an error unless the opposite direction is
-    also required, because a worse model meets this requirement.
+    For example, "new accuracy <= old" raises an error, because a worse model meets this
+    requirement. There is no error if the opposite direction is also required.
     """
     signs = {(x.name, x.metric, x.sign) for x in required}
     for name, metric, sign, value, sides in required:
@@ -297,8 +297,8 @@ def check_comparisons(
             direction = "higher" if trait.greater_is_better else "lower"
             raise ValueError(
                 f"requirements must not contain {written!r}: {direction} {metric} is "
-                f"better, so a worse model meets it; write {instead!r}, or "
-                "the opposite sign in --fail-if"
+                f"better, so a worse model meets this requirement. Write {instead!r}, "
+                "or the opposite sign in --fail-if"
             )
 
 
@@ -468,7 +468,7 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         Name of the metric.
     names : mapping of str to sequence of R str
         Columns that identify the compared models. If models have several thresholds,
-        the thresholds are another column.
+        another column contains the thresholds.
     estimate : MetricEstimate
         The best estimate. Its joint interval stays valid after this selection, because
         all intervals of the report cover simultaneously.
@@ -758,8 +758,9 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         k : int, default=1
             Number of best models, from 1 to the number of models.
         metric : str, optional
-            Name of the metric; may be omitted if there is only one. In a report with
-            subgroups, the metric and the subgroup, as in ``"recall, sex = f"``.
+            Name of the metric; may be omitted if the report has a single metric. In a
+            report with subgroups, pass the metric and the subgroup, as in
+            ``"recall, sex = f"``.
 
         Returns
         -------

@@ -125,10 +125,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
     def _add_legend(self, panels: int, *, is_new: bool) -> None:
         """Add a legend below the panels or inside the axes.
 
-        The legend is below the panels, and no wider than the figure, if the figure is
-        new. In an existing figure, the legend is inside the axes if the figure has
-        other axes or if its layout is not "constrained". A figure without a layout gets
-        the constrained layout.
+        In a new figure, the legend is below the panels and no wider than the figure. In
+        an existing figure, the legend is inside the axes if the figure has other axes
+        or a layout other than "constrained". A figure without a layout gets the
+        constrained layout.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -224,7 +224,7 @@ def new_axes(*grid: int, **options: Any) -> Array:
 
 
 def line_handles(widths: Mapping[str, float]) -> list[Any]:
-    """Return grey entries of a legend, from a mapping of labels to line widths."""
+    """Create grey legend entries from a mapping of labels to line widths."""
     from matplotlib.lines import Line2D
 
     return [

@@ -106,8 +106,8 @@ class MetricEstimate(HintedAttributes, float):
     """Estimate of a performance metric: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
-    report. It compares, sorts, formats and pickles like a float; arithmetic returns
-    plain floats. The interval is computed when it is first accessed.
+    report. The estimate compares, sorts, formats and pickles like a float; arithmetic
+    returns plain floats. The interval is computed when it is first accessed.
 
     Attributes
     ----------
@@ -458,10 +458,11 @@ def describe(
 ) -> dict[str, str]:
     """Return the texts in the header of a report, by kind.
 
-    "methods" names the interval methods, with the reason if a large table excluded the
-    default method. "target" is the quantity that resampling estimates. "size" contains
-    the numbers of rows, clusters and strata. "positive" names the positive labels,
-    unless labels are 0 and 1. Texts may be empty.
+    "methods" names the interval methods. If there are too many distinct rows for the
+    default method, this text states the reason for another method. "target" is the
+    quantity that resampling estimates. "size" contains the numbers of rows, clusters
+    and strata. "positive" names the positive labels, unless labels are 0 and 1. Texts
+    may be empty.
     """
     methods = dict.fromkeys(map(attrgetter("method"), parameters))
     limits = dict.fromkeys(filter(None, map(attrgetter("size_limit"), parameters)))

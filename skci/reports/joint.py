@@ -61,8 +61,8 @@ class JointReport(ReportWithContrasts):
     """Joint confidence intervals for several metrics of several models.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
-    similar functions. All intervals cover simultaneously at the confidence level. They
-    are computed when first accessed.
+    similar functions. All intervals cover simultaneously at the confidence level. The
+    intervals are computed when first accessed.
 
     Warns
     -----
@@ -549,7 +549,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics on which several models are ranked, or all metrics if none are."""
+        """Metrics on which models can be ranked, or all metrics if none qualifies."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
@@ -565,7 +565,7 @@ class JointReport(ReportWithContrasts):
         """Check that higher or lower values of the metric are better."""
         if not self._has_order(position):
             raise ValueError(
-                "metric must have a better direction, higher or lower, got "
+                "metric must be one for which higher or lower values are better, got "
                 f"{self._keys[position].metric!r}; compare models by differences(), or "
                 "use another metric, such as 'brier_score'"
             )
@@ -614,7 +614,11 @@ class JointReport(ReportWithContrasts):
         return [*itertools.chain(*best)], f"may be the best{among}"
 
     def _rankable(self, compared: Iterable[list[int]]) -> list[list[int]]:
-        """Return the groups of several estimates that have a better direction."""
+        """Return the groups whose models can be ranked.
+
+        A group is a list of positions of estimates. It needs at least two estimates of
+        a metric for which higher or lower values are better.
+        """
         parameters = self._joint.parameters
         return [k for k in compared if len(k) > 1 and parameters[k[0]].trait.has_better]
 
@@ -850,8 +854,8 @@ class JointReport(ReportWithContrasts):
         compared = compared or self._compared([metric])
         if len(compared) > 1:
             raise ValueError(
-                f"models are compared within one subgroup, got {len(compared)}; choose "
-                "one with report.select"
+                "models must be compared within one subgroup, got a report with "
+                f"{len(compared)} subgroups; choose a subgroup with report.select"
             )
         return compared[0]
 
@@ -920,8 +924,8 @@ class JointReport(ReportWithContrasts):
             if not low < estimate < high:
                 raise ValueError(
                     "requirement must be met by the estimates of the pilot, or by the "
-                    f"expected values, got {sign} {value:g} for "
-                    f"{estimate._parameter} = {estimate:.3g}"
+                    f"expected values, got the requirement {sign} {value:g} for "
+                    f"{estimate._parameter}, which is {estimate:.3g}"
                 )
             k = estimate._position
             region.low[k] = np.fmax(region.low[k], low)

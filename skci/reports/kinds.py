@@ -166,11 +166,12 @@ class _OverRuns(ReportWithContrasts):
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        """Variances due to rows, variances due to runs, and their interaction.
+        """Variance components of each estimate, due to rows and due to runs.
 
-        ``rows`` and ``runs`` each include the variance of the interaction, ``both``.
-        The variance of an estimate is ``rows + runs - both``, but at least the larger
-        of ``rows`` and ``runs``.
+        The attributes ``rows`` and ``runs`` each include the variance due to the
+        interaction of rows and runs, which is the attribute ``both``. The variance of
+        an estimate is ``rows + runs - both``, but at least the larger of ``rows`` and
+        ``runs``.
         """
         return dict(zip(self, self._estimates.components, strict=True))
 
@@ -295,8 +296,8 @@ class _OverRuns(ReportWithContrasts):
 
         if not fits(_MAX_ROWS, _MAX_RUNS):
             raise ValueError(
-                f"half_width must be attainable with {_MAX_RUNS:,} runs and some "
-                f"number of rows, got {half_width}"
+                f"half_width must be attainable with {_MAX_RUNS:,} runs and enough "
+                f"rows, got {half_width}; pass a larger half_width"
             )
         min_rows, cheapest = rows_with(_MAX_RUNS), (np.inf, 0, 0)
         for s in range(2, _MAX_RUNS + 1):
@@ -525,9 +526,9 @@ class GradesReport(JointReport):
         samples_per_item : int, optional
             Number of samples per item; defaults to the number in the pilot.
         requirement : str, list of str, or mapping of str to (str, float), optional
-            Requirements as in :meth:`JointReport.sample_size`, with `power`, for
-            independent items of equal weight. They cannot be combined with `half_width`
-            or `samples_per_item`.
+            Requirements on models, as in :meth:`JointReport.sample_size`. Requires
+            `power` and independent items of equal weight. Must not be passed together
+            with `half_width` or `samples_per_item`.
         power : float, optional
             Approximate probability that each interval shows the requirements on its
             estimate.
@@ -572,8 +573,9 @@ class GradesReport(JointReport):
             return super().sample_size(half_width, requirement=requirement, power=power)
         if half_width is None or requirement is not None or power is not None:
             raise ValueError(
-                "samples_per_item, or items with groups or weights, must be planned "
-                f"with half_width alone, got {half_width=}, {requirement=}, {power=}"
+                "samples_per_item must be passed with half_width only, and reports "
+                "with groups or weights must be planned with half_width only, got "
+                f"{half_width=}, {requirement=}, {power=}"
             )
         if samples_per_item is not None:
             check_integer(samples_per_item, "samples_per_item")
@@ -596,8 +598,9 @@ class GradesReport(JointReport):
                     planned[k] = max(per_item[k] - before, 0.0) + after
             if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
-                    f"{parameter} must have a positive variance in the pilot, and also "
-                    "within items if samples_per_item is passed, got zero or unknown"
+                    f"{parameter} must have a positive variance in the pilot, got a "
+                    "zero or unknown variance. If samples_per_item is passed, the "
+                    "variance within items must also be positive"
                 )
         if simple:
             return rows_for_width(self._joint, half_width, planned / per_item)

@@ -155,7 +155,7 @@ class Column(NamedTuple):
 
     @property
     def cells(self) -> list[str]:
-        """Text of each row in a table."""
+        """Cells of this column, one text per row."""
         return list(map(self.write, *self.values.values()))
 
 
@@ -273,7 +273,7 @@ class Grid:
         return "\n".join(lines)
 
     def to_html(self, order: Sequence[int] | None = None) -> str:
-        """Return an HTML table with the title as caption; a wide table scrolls.
+        """Return a scrollable HTML table with the title as caption.
 
         `order` lists the positions of the rows; it defaults to the order of the table.
         """
@@ -328,7 +328,7 @@ class Grid:
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
-        """Return a table with all names of rows, but only some of the other columns."""
+        """Return a table with all columns of row names and some other columns."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
     def _text(self, longest: int | None) -> str:
@@ -511,7 +511,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return None
 
     def _html(self, may_be_best: Sequence[str] = ()) -> str:
-        """Return the HTML of the table, with a column of marks on the best models."""
+        """Return the HTML of the table, with a column that marks the best models."""
         grid = self._grid()
         if any(may_be_best):
             columns = {**grid.columns, "may be best": may_be_best}
@@ -627,7 +627,7 @@ class Findings(list[str]):
 
 @cache
 def packaged(name: str) -> str:
-    """Text of a file next to this module, such as the stylesheet."""
+    """Read a file in the directory of this module, such as the stylesheet."""
     return files("skci.reports").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -61,7 +61,10 @@ def _select(
 
 
 def _by_training_set(pools: Iterable[Pool]) -> dict[bytes, Split]:
-    """Return each training set with all rows that its models test."""
+    """Merge splits that have the same training set.
+
+    The test rows of a merged split are the test rows of all these splits.
+    """
     sets: dict[bytes, Split] = {}
     for train, test in itertools.chain(*pools):
         key = train.tobytes()
@@ -461,8 +464,8 @@ def _estimators(
 def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
     """Replace the estimate of a parameter by a fixed value.
 
-    Second derivatives of areas under curves are dropped. They would compare out-of-fold
-    scores of different models.
+    Second derivatives of areas under curves are dropped, because these derivatives
+    would compare out-of-fold scores of different models.
     """
     fixed = with_fixed_estimate(pooling.compared_within_folds(parameter), estimate)
     if parameter.support.classes:

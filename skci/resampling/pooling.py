@@ -90,7 +90,7 @@ class EvaluatedPool:
 
     @property
     def losses(self) -> Array:
-        """Loss of each row of positive weight, of shape (K, n) for K metrics.
+        """Loss of each row with a positive weight, as an array of shape (K, n).
 
         Each metric must be the mean of its losses. The rows are the units of the
         sample. The loss of a row is the estimate plus the influence value of the row.
@@ -204,7 +204,7 @@ def mean_over_folds(joint: JointEstimate) -> JointEstimate:
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """Adapt the messages on an area under a curve to a comparison within folds."""
+    """State in messages that an area under a curve compares rows within folds."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)

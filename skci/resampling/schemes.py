@@ -65,7 +65,7 @@ class Scheme(ABC):
         """
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """Return the data of an evaluated pool that `moments` requires."""
+        """Extract the data that `moments` requires from an evaluated pool of splits."""
         return pool.values
 
     @abstractmethod
@@ -323,8 +323,8 @@ def scheme_of(
     scheme = SCHEMES.get(resampling) if isinstance(resampling, str) else resampling
     if not (isinstance(scheme, Scheme) and scheme.name in names):
         raise ValueError(
-            f"resampling must be one of {[*names]}, or an object with other sizes, "
-            f"such as GroupJackknife(n_groups=7), got {resampling!r}"
+            f"resampling must be one of {[*names]}, or a resampling scheme such as "
+            f"GroupJackknife(n_groups=7), got {resampling!r}"
         )
     if cv is None or not scheme.min_sizes:
         return scheme

@@ -23,9 +23,9 @@ _LITTLE_SHRINKAGE = 0.01  # shrinkage below which critical values do not change
 
 
 def blocks(number: int, width: int) -> list[slice]:
-    """Divide the rows of an array into slices that limit the memory.
+    """Divide the rows of an array into slices, to limit the use of memory.
 
-    An array with `width` columns has fewer rows per slice if `width` is larger.
+    If the array has many columns (`width`), each slice has fewer rows.
     """
     starts = range(0, number, max(_ROWS, _BLOCK // width))
     return [*map(slice, starts, [*starts[1:], number])]
@@ -97,7 +97,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
 
 def check_correlation(correlation: Any) -> Array:
     """Check a correlation matrix, and return it without rounding errors."""
-    error_prefix = "correlation must be"
+    error_prefix = "correlation"
     array: Array = (
         np.asarray(correlation)
         if np.isscalar(correlation)
@@ -105,12 +105,15 @@ def check_correlation(correlation: Any) -> Array:
     )
     if array.dtype.kind not in "biuf":
         raise TypeError(
-            f"{error_prefix} a matrix of numbers, got values of type {array.dtype}"
+            f"{error_prefix} must be a matrix of numbers, got values of type "
+            f"{array.dtype}"
         )
     matrix: Array = np.atleast_2d(array.astype(float, copy=False))
     size = len(matrix)
     if matrix.shape != (size, size) or not size:
-        raise ValueError(f"{error_prefix} a square matrix, got shape {array.shape}")
+        raise ValueError(
+            f"{error_prefix} must be a square matrix, got shape {array.shape}"
+        )
     with np.errstate(invalid="ignore"):
         requirements = {
             "finite": ~np.isfinite(matrix),
@@ -122,7 +125,8 @@ def check_correlation(correlation: Any) -> Array:
         if violated.any():
             i, j = np.argwhere(violated)[0]
             raise ValueError(
-                f"{error_prefix} {requirement}, got {matrix[i, j]} at [{i}, {j}]"
+                f"{error_prefix} must be {requirement}, got {matrix[i, j]} at "
+                f"[{i}, {j}]"
             )
     matrix = (matrix + matrix.T) / 2
     np.clip(matrix, -1, 1, out=matrix)
@@ -132,7 +136,8 @@ def check_correlation(correlation: Any) -> Array:
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
         raise ValueError(
-            f"{error_prefix} positive semidefinite, got an eigenvalue of {smallest:.2g}"
+            f"{error_prefix} must be positive semidefinite, got an eigenvalue of "
+            f"{smallest:.2g}"
         ) from None
     np.fill_diagonal(matrix, 1)
     return matrix

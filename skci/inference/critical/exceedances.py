@@ -20,7 +20,7 @@ from skci._progress import Progress
 from skci.inference.critical.correlation import Loadings, blocks
 
 LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
-"""Levels of the proposal for tails; another component imposes no condition."""
+"""Thresholds for draws in the tails; some draws are made without a threshold."""
 
 _ZERO = 1e-12  # remaining variances below this count as zero
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
@@ -66,11 +66,11 @@ class Table:
 class Proposal:
     """Proposal distribution of a vector z, for importance sampling of large maxima.
 
-    A draw selects a level q and a coordinate z_j at random. It then draws z from its
-    distribution given that z_j exceeds q, or that the absolute value of z_j exceeds q
-    if `sides` is 2. Levels have equal probabilities. Coordinates have the probabilities
-    `shares`, which are equal by default. A level of minus infinity (0 if `sides` is 2)
-    imposes no condition.
+    A draw of z begins with a random threshold q, called a level, and a random index j.
+    The vector z is then drawn from its distribution given that z_j exceeds q, or that
+    the absolute value of z_j exceeds q if `sides` is 2. All levels have the same
+    probability. Indices have the probabilities `shares`, which are equal by default. A
+    level of minus infinity (0 if `sides` is 2) imposes no condition.
     """
 
     levels: tuple[float, ...]
@@ -79,7 +79,7 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Convert uniform random numbers to levels and coordinate indices."""
+        """Select a level and a coordinate index for each uniform random number."""
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -91,7 +91,7 @@ class Proposal:
 
     @property
     def floor(self) -> float:
-        """Probability that a draw has no condition."""
+        """Probability that the level of a draw imposes no condition."""
         return float(np.mean([self.tail(level) == 1 for level in self.levels]))
 
     def tail(self, level: float) -> float:
@@ -118,7 +118,7 @@ class _FactorModel:
         return self._conditionals(np.arange(self.loadings.size))
 
     def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
-        """Return the coefficients of the distributions of the factors y given z_j.
+        """Return coefficients of the conditional distribution of the factors y.
 
         In the model z = B y + sqrt(d) e, let b be row j of B and S_i = b_i^2 + ... +
         b_r^2 + d. Given z_j, y_1, ..., y_{i-1}, we have y_i = b_i m_i + sqrt(S_{i+1} /
@@ -181,11 +181,11 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Tabulate the function that determines the density of a direction.
+        """Tabulate the function from which the density of a direction is computed.
 
-        The density, relative to the uniform distribution, is `Proposal.floor` plus the
-        mean of the tabulated function over the projections of the direction on the
-        coordinates.
+        Relative to the uniform distribution, the density is the sum of two terms:
+        `Proposal.floor`, and the mean of the tabulated function over the projections of
+        the direction on the coordinates.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -200,7 +200,7 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate exceedance probabilities for three levels, and the density."""
+        """Tabulate the exceedance probabilities of three levels, and the density."""
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -394,12 +394,13 @@ def nested_tail(
 ) -> Array:
     """Estimate the tail probabilities of a two-sided step-down test.
 
-    For each k = 1, ..., K, the result has the probability that the maximum of the first
-    k coordinates exceeds the k-th statistic. The statistics are ascending. With
-    `directions`, the maximum is over the first k coordinates in both directions and the
-    remaining coordinates in the negative direction. All probabilities are estimated
-    from the same sample, in which coordinate k is selected with probability
-    proportional to 1/k, or with equal probability if `directions`.
+    The statistics are in ascending order. For each k = 1, ..., K, the result contains
+    the probability that the maximum of the first k coordinates exceeds the k-th
+    statistic. With `directions`, the maximum is over the first k coordinates in both
+    directions and the remaining coordinates in the negative direction. All
+    probabilities are estimated from one sample. In this sample, coordinate k is
+    selected with probability proportional to 1/k. With `directions`, all coordinates
+    have the same probability.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     proposed = None if directions else shares / shares.sum()

@@ -48,8 +48,8 @@ class Horizon:
         ascending = whole and all(a < b for a, b in itertools.pairwise((0, *looks)))
         if not (looks and ascending) or (continuous and len(looks) != 2):
             raise ValueError(
-                "horizon must be a pair (first, last) or a list of looks, which are "
-                f"ascending numbers of rows, got {horizon!r}"
+                "horizon must be a pair (first, last) or a list of ascending numbers "
+                f"of rows, got {horizon!r}"
             )
         return cls(tuple(map(int, looks)), continuous)
 
@@ -68,13 +68,14 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Return representative times, that is, log sample sizes, and a boundary shift.
+        """Return representative log sample sizes, called times, and a boundary shift.
 
-        Standardised estimates cross a boundary at one of these times with about the
-        same probability as they cross the boundary plus the shift at any look. The
-        shift depends little on the boundary and on the number of parameters. If at most
-        20 looks are planned, the times are the looks, and the shift is zero. More
-        planned looks are treated as looks at all sample sizes between them.
+        The probability that standardised estimates cross a boundary at one of these
+        times is about the probability that they cross the boundary plus the shift at
+        any look. The shift depends little on the boundary and on the number of
+        parameters. If at most 20 looks are planned, the times are the looks, and the
+        shift is zero. More planned looks are treated as looks at all sample sizes
+        between them.
         """
         if not self.continuous and len(self.looks) <= _MAX_TIMES:
             return np.log(np.array(self.looks)), 0.0
@@ -107,7 +108,7 @@ def sequential_maximum(
     times, shift = horizon.times(len(matrix))
     if len(times) * len(matrix) > _MAX_COORDINATES:
         raise ValueError(
-            f"horizon must be for at most {_MAX_COORDINATES // len(times)} "
+            f"horizon allows at most {_MAX_COORDINATES // len(times)} "
             f"estimates, got {len(matrix)}; select some of the models or metrics"
         )
     over_time = np.exp(-np.abs(times[:, np.newaxis] - times) / 2)

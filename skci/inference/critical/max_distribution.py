@@ -160,7 +160,7 @@ class Marginal:
         return np.exp(nodes), weights / weights.sum()
 
     def stretch(self, q: float) -> float:
-        """Return the ratio of a t quantile to the normal quantile of equal tail."""
+        """Return the ratio of t and normal quantiles with the same tail probability."""
         if np.isinf(self.df):
             return 1.0
         z = float(-special.ndtri(self.sf(q) / self.sides))
@@ -179,8 +179,8 @@ def sidak(alpha: float, size: int) -> float:
 class QuantileSearch:
     """Search for the quantile q with P(max > q) = alpha, by importance sampling.
 
-    `pairs` has the correlations of the pairs of coordinates, and the weight of each
-    correlation in a sum over all pairs.
+    `pairs` contains the correlations between coordinates, and the number of pairs of
+    coordinates that each correlation represents.
     """
 
     def __init__(
@@ -256,11 +256,13 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Draw terms for the estimation of tail probabilities near q.
+        """Draw random terms with means that estimate tail probabilities near q.
 
-        The result has shape (4 or 5, scrambles, points). The means of the terms are
-        P(max > q - step), P(max > q), P(max > q + step), the expected number of pairs
-        of coordinates that exceed q and, for t, 1.
+        The result has shape (4 or 5, scrambles, points). The means of the first three
+        arrays estimate P(max > q - step), P(max > q) and P(max > q + step). The mean of
+        the fourth array estimates the expected number of pairs of coordinates that both
+        exceed q. For t distributions, a fifth array contains the weights, which have
+        mean 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -382,7 +384,7 @@ class MaxDistribution:
 
     @property
     def _few_threads(self) -> AbstractContextManager[None]:
-        """Context manager that limits the number of threads of linear algebra."""
+        """Context manager that limits the number of threads for linear algebra."""
         return few_threads(_POINTS * self.size**2)
 
     @allow_underflow
@@ -454,7 +456,7 @@ class MaxDistribution:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations of the pairs of coordinates, with the weight of each pair."""
+        """Correlations between coordinates, and the number of pairs for each."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         rho = distance.squareform(self._correlation, checks=False)
@@ -507,7 +509,7 @@ class MaxDistribution:
         return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Adjust tail probabilities near the quantile to agree with the quantile."""
+        """Adjust tail probabilities so that they agree with the computed quantile."""
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)

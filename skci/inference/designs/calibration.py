@@ -1,4 +1,4 @@
-"""Weights of rows by which variables have their means in a target population."""
+"""Calibration weights, with which sample means equal means of a population."""
 
 from collections.abc import Mapping
 
@@ -35,8 +35,9 @@ def raked_weights(base: Array, centred: Array) -> Array:
     solution = optimize.least_squares(excess, start, xtol=EPS, ftol=EPS, gtol=EPS)
     if not (np.abs(solution.fun) < _TOLERANCE).all():
         raise ValueError(
-            "margins and means must be possible for positive weights of the test set, "
-            "got a target that no weights reach; leave a variable out, or merge levels"
+            "margins and means must be attainable with positive weights of the test "
+            "rows, got values that no weights attain; leave out a variable, or merge "
+            "levels"
         )
     weights = base * np.exp(centred @ solution.x)
     return weights * (base.sum() / weights.sum())
@@ -61,8 +62,8 @@ def reasons_of_overlap(
                 problem = f"test rows have {name} from {reach}, and the target has the "
                 problem += f"mean {mean:.4g}; trim the target"
             raise ValueError(
-                f"X must have values on both sides of the target, but {problem}, or "
-                "leave out this variable"
+                f"X must have values on both sides of the target mean, but {problem}, "
+                "or leave out the variable"
             )
         outside = np.sum((target < low) | (target > high)) / (len(target) or 1)
         if outside > _LARGE:
@@ -75,7 +76,7 @@ def reasons_of_overlap(
 
 
 def reasons_of_weights(shares: Array) -> list[str]:
-    """Return the reason why an interval may miss: few rows have most of the weight."""
+    """Return a reason to warn if a few rows have most of the weight."""
     effective = 1 / (shares @ shares)
     if shares.max() <= _LARGE and effective >= _FEW:
         return []

@@ -62,7 +62,7 @@ class Crossed:
 
     @property
     def n_units(self) -> int:
-        """Number of levels of the smaller factor."""
+        """Number of levels of the factor with the fewest levels."""
         return min(len(names) for names, _ in self._factors)
 
     @property

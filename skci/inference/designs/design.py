@@ -44,11 +44,11 @@ class Component:
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
-        Degrees of freedom of the component. By default they are computed from the
-        totals.
+        Degrees of freedom of the component, by default computed from the totals.
     skewness : float, default=0
         Skewness of the sum of the first column of influence values, for components with
-        `degrees_of_freedom`. For other components it is computed from the totals.
+        `degrees_of_freedom`. For other components, the skewness is computed from the
+        totals.
     is_known : bool, default=False
         Whether the component is known, not estimated from the units.
     is_part : bool, default=False
@@ -59,7 +59,7 @@ class Component:
         Index in `totals` of the unit to which each row of the data belongs; see
         :meth:`of_units`. If there is a single component with `units`, the curvature
         correction of method "hall" changes the weights of whole units, as with
-        `groups`. By default, it changes the weights of single rows.
+        `groups`. By default, the correction changes the weights of single rows.
 
     Examples
     --------
@@ -213,8 +213,8 @@ class Design(Protocol):
         influences : ndarray of shape (n_samples, K)
             Columns to add up: weighted influence values, weights or indicators of rows.
             If the design has `columns` and no series, the array has one row for each
-            entry of the columns. Otherwise it has one row for each row of the data,
-            with zeros for rows without weight.
+            entry of the columns. Otherwise, the array has one row for each row of the
+            data, with zeros for rows without weight.
 
         Returns
         -------
@@ -292,7 +292,7 @@ class SampleDesign:
         return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
-        """Return the stratum and the share in the total weight of each unit."""
+        """Return the stratum of each unit, and the share of each unit in the weight."""
         return self.strata, rows.shares
 
     @property
@@ -307,7 +307,7 @@ class SampleDesign:
 
     @cached_property
     def n_strata(self) -> int:
-        """Number of strata that have units, or 1 without strata."""
+        """Number of strata that contain units, or 1 without strata."""
         return 1 if self.strata is None else len(np.unique(self.strata))
 
     @cached_property

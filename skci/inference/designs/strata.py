@@ -1,4 +1,4 @@
-"""Public designs: strata, and a prevalence."""
+"""Sampling designs: strata, and a prevalence of the population."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ class Strata:
 
 
 def without_average(design: Any) -> tuple[Any, bool]:
-    """Split a stratified design into a plain design and the option to average.
+    """Remove the option to average over strata from a design.
 
-    The second value is whether the metric is averaged over strata.
+    Returns the design without the option, and whether the metric is averaged over
+    strata.
     """
     if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True
@@ -109,7 +110,7 @@ class Prevalence:
 
     @property
     def share_covariance(self) -> Array | None:
-        """Covariance matrix of the shares of both labels, or None if they are known."""
+        """Covariance matrix of the shares of both labels, or None for known shares."""
         if not self.standard_error:
             return None
         return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])

@@ -240,7 +240,7 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Return the reason if the variance omits a season, else an empty string."""
+        """Return a warning if the variance omits a season, else an empty string."""
         season = find_season(series)
         if season is None:
             return ""
@@ -266,7 +266,7 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Return the reason if few effective rows remain, else an empty string."""
+        """Return a warning if few effective rows remain, else an empty string."""
         n = sum(map(len, series))
         effective = 0.0
         for values in series:
@@ -285,7 +285,7 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Return the reason if few runs of rows dominate, else an empty string."""
+        """Return a warning if few runs of rows dominate, else an empty string."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -426,10 +426,10 @@ class Season(NamedTuple):
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Return the lags at multiples of the period, and their effects on a variance.
+        """Return the multiples of the period, and their terms in a variance ratio.
 
-        The variance of a sum of n rows is divided by its value for independent rows.
-        Each lag adds a term to this ratio.
+        The ratio is the variance of a sum of n rows, divided by the variance for
+        independent rows. Each lag adds a term to this ratio.
         """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)
@@ -500,7 +500,7 @@ def _without_pattern(values: Array, period: int) -> Array:
 
 
 def _lagged_sums(series: Sequence[Array], n_lags: int) -> Array:
-    """Sum products, and squared products, of values at each lag up to `n_lags`."""
+    """Sum the products of values, and of squared values, at each lag up to `n_lags`."""
     total = np.zeros((2, n_lags + 1))
     for values in series:
         size = next_fast_len(len(values) + n_lags, real=True)

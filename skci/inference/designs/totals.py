@@ -18,7 +18,7 @@ from skci.inference.designs.design import Component
 from skci.inference.rows import Centres, Influences
 
 _Repeats = Sequence[Array] | Array
-"""Multiplicities of totals and their second to fourth powers."""
+"""Numbers of units per total, and sums of powers of the weights of these units."""
 
 _MIN_TOTALS = 40  # number of totals from which the weight of a tail is estimated
 _MIN_RATIOS = 19  # number of largest totals from which a shape is estimated
@@ -50,7 +50,7 @@ def covariance(components: Iterable[Component]) -> Array:
 
 
 def _products(component: Component) -> Array:
-    """Compute the covariance matrix of one component, without its sign."""
+    """Compute the covariance matrix of one component, disregarding the sign."""
     totals = component.totals
     factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
@@ -63,11 +63,11 @@ def _products(component: Component) -> Array:
 
 
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
-    """Return the small-sample factor G / (G - d), and weights for squared totals.
+    """Return a factor and weights for the sum of the squared totals of G units.
 
-    The weights are 1 unless a total represents several units. If a component has
-    blocks, such as strata, the weights include the small-sample factor of each block,
-    and the returned factor is 1.
+    The factor is the small-sample correction G / (G - d). The weights are 1 unless a
+    total represents several units. If a component has blocks, such as strata, the
+    weights include the correction of each block, and the factor is 1.
     """
     numbers, squares = repeats[:2]
     if component.blocks is None:
@@ -79,11 +79,11 @@ def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
 
 
 def _repeats(component: Component) -> _Repeats:
-    """Return the multiplicities of G totals, which may represent several units each.
+    """Return the number of units that each total represents, and sums of powers.
 
-    The result has shape (4, G). The first row has the numbers of units. The other rows
-    have the sums of the second, third and fourth powers of the relative weights of
-    these units. All multiplicities are 1 by default.
+    The result has shape (4, G) for G totals. The first row contains the number of units
+    that each total represents, by default 1. The other rows contain the sums of the
+    second, third and fourth powers of the relative weights of these units.
     """
     if component.repeats is None:
         return np.broadcast_to(1.0, (4, len(component.totals)))
@@ -120,12 +120,12 @@ def _centred(component: Component) -> Array:
 
 
 class Moments(NamedTuple):
-    """Sums of powers of unit totals, with a value for each block, such as a stratum.
+    """Sums of squares, cubes and fourth powers of unit totals, by block.
 
-    A unit total is the sum of the influence values of the rows of a unit. `sizes`
-    contains the number of units in each block. If a component is subtracted, its sums
-    of squares and cubes are negative. All totals are divided by the same number, so
-    that powers do not overflow.
+    A unit total is the sum of the influence values of the rows of a unit, such as a
+    cluster. A block is a set of units, such as a stratum. `sizes` contains the number
+    of units in each block. If a component is subtracted, its sums of squares and cubes
+    are negative. All totals are divided by a common number to avoid overflow.
     """
 
     sizes: Sequence[float]
@@ -174,12 +174,12 @@ class Moments(NamedTuple):
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
     """Compute sums of powers from the totals of influence values.
 
-    The first column of the totals has influence values. An optional second column
-    indicates the rows in use. Units without such rows are not counted, unless centring
-    within blocks makes their totals nonzero. Blocks of independent rows are further
-    divided by `classes`. Each class is a mask of shape (G,), and influence values have
-    mean zero within the class. Classes are ignored if the division would leave a single
-    row in a block although each class has several rows, as for many targets.
+    The first column of the totals contains influence values. An optional second column
+    indicates the rows in use. Units without rows in use are not counted, unless
+    centring within blocks makes their totals nonzero. Blocks of independent rows are
+    further divided by `classes`. Each class is a mask of shape (G,), and influence
+    values have mean zero within the class. Classes are ignored if a divided block would
+    have a single row although each class has several rows, as with many targets.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -243,9 +243,9 @@ def _divided(
 
 
 class UnitWeights(NamedTuple):
-    """Sums of powers of the total weights of independent units.
+    """Sums of powers of the weights of independent units.
 
-    The weight of a unit is the total weight of its rows.
+    The weight of a unit is the sum of the weights of its rows.
     """
 
     n: float
@@ -267,17 +267,18 @@ class UnitWeights(NamedTuple):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite degrees of freedom for unit totals proportional to weights."""
+        """Satterthwaite degrees of freedom if totals are proportional to weights."""
         sums = [self.squares], [self.cubes], [self.fourths]
         return Moments([self.n], *sums).degrees_of_freedom
 
 
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
-    """Compute the weights of independent units that contain indicated rows.
+    """Compute the weights of the independent units that contain selected rows.
 
-    The components have the totals of an indicator of rows, and `total` is the weight of
-    the indicated rows. With crossed factors, the factor with the fewest levels defines
-    the units. Components that each cover only some rows, such as series, are added.
+    The totals of `components` are sums of an indicator of the selected rows, and
+    `total` is the weight of these rows. With crossed factors, the units are the levels
+    of the factor with the fewest levels. If components cover only some rows each, such
+    as a series, their results are added.
     """
     kinds: list[UnitWeights] = []
     parts: list[UnitWeights] = []
@@ -422,9 +423,10 @@ def tail_shape(components: Iterable[Component], shape: Callable[..., float]) -> 
 
 
 def _side(totals: Array, n: int) -> tuple[Array, float]:
-    """Orient the totals such that the largest absolute value is positive.
+    """Make the total with the largest absolute value positive.
 
-    Also returns the number of totals that belong to the tail.
+    If this total is negative, the signs of all totals are reversed. Also returns the
+    number of totals that belong to the tail.
     """
     side = totals if totals.max() >= -totals.min() else -totals
     return side, min(n / 5, 3 * math.sqrt(n))

@@ -154,7 +154,7 @@ class Clusters(SampleDesign):
 
     @property
     def all_squares(self) -> Array:
-        """Sum of the squared weights of rows, for each pair of a cluster and a unit."""
+        """Sum of squared row weights, for each pair of a cluster and a unit."""
         return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
@@ -213,8 +213,8 @@ def stack_samples(
     designs = [design for _, design in parts]
     if any(design.share_covariance is not None for design in designs):
         raise ValueError(
-            "reports must not use a prevalence with a standard error, because all "
-            "reports may share the error of the prevalence"
+            "reports must not use a prevalence with a standard error, because the "
+            "same error may affect all reports"
         )
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
@@ -292,12 +292,13 @@ class RowwiseDesign(SampleDesign):
         prefix = f"design {self._name} must return components"
         if not isinstance(components, Iterable):
             raise TypeError(
-                f"{prefix}: an iterable of Component, got {type(components).__name__}"
+                f"{prefix} as an iterable of Component, got {type(components).__name__}"
             )
         checked = [_check_component(part, values.shape, prefix) for part in components]
         if not any(part.sign > 0 and not part.is_known for part in checked):
             raise ValueError(
-                f"{prefix}: at least one with sign=1 and is_known=False, got none"
+                f"{prefix} of which at least one has sign=1 and is_known=False, got "
+                "none"
             )
         return checked
 
@@ -348,7 +349,7 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
     """Check a component that a user's design returned for values of the given shape."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{prefix}: an iterable of Component, got items of "
+            f"{prefix} as an iterable of Component, got items of "
             f"{type(component).__name__}"
         )
     df = component.degrees_of_freedom

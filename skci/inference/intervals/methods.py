@@ -124,10 +124,10 @@ class IntervalMethod:
     ) -> Array:
         """Compute the critical values at which limits of intervals equal null values.
 
-        If the alternative is `above` the null, the limit is the lower limit, else the
-        upper limit. The critical value is negative if the null lies on the other side
-        of the estimate. The critical value is minus infinity if no limit reaches the
-        null, and NaN if the search failed.
+        The limit is the lower limit where `above` is true, and the upper limit
+        elsewhere. The critical value is negative if the null is above the estimate for
+        a lower limit, or below the estimate for an upper limit. The critical value is
+        minus infinity if no limit reaches the null, and NaN if the search failed.
         """
         triples = zip(tasks, nulls, above, strict=True)
         roots = [
@@ -164,10 +164,10 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 class Wald(IntervalMethod):
     """Wald interval, computed on the scale of a link function.
 
-    The limits are `crit` standard errors away from the estimate. With the correction
-    for skewness, limits of contrasts of areas under curves only move outwards. The
-    skewness of such contrasts is estimated from the few rows of the rarer class, and
-    the error of the estimated skewness is correlated with the error of the contrast.
+    The limits are `crit` standard errors away from the estimate. For contrasts of areas
+    under curves, the correction for skewness only moves limits outwards. The skewness
+    of such contrasts is estimated from the few rows of the rarer class, and the error
+    of the estimated skewness is correlated with the error of the contrast.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -439,7 +439,7 @@ class AgreementInterval(IntervalMethod):
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
-    """Return arrays of the functionals, counts, ranges and design effects of tasks."""
+    """Return the functionals, counts, ranges and design effects as separate arrays."""
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)

@@ -104,10 +104,11 @@ class ProfilePoint(PathPoint):
 class Problem:
     """Score intervals of several functionals, computed along profiles.
 
-    A profile, or path, has the cell probabilities that maximise the likelihood for each
-    value of a functional. A functional g with range (a, inf) is replaced by ``log(g -
-    a)``, called the scale of the path, because Newton's method then converges better.
-    The test statistic is invariant under this transformation.
+    For each value of a functional, a profile, or path, contains the cell probabilities
+    that maximise the likelihood. A functional g with range (a, inf) is replaced by
+    ``log(g - a)``, because Newton's method then converges better. The replaced values
+    are called values on the scale of the path. The test statistic is invariant under
+    this transformation.
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
@@ -203,9 +204,9 @@ class Problem:
     def to_line(self, index: Array, value: Array) -> Array:
         """Map values on the scale of the path to the real line.
 
-        The map is the logit for a finite range, and arsinh of the number of standard
-        errors from the estimate for an infinite range. Values are unchanged if the
-        scale is logarithmic.
+        For a finite range, the map is the logit. For an infinite range, a value is
+        converted to a number of standard errors from the estimate, then transformed by
+        arsinh. Values on a logarithmic scale are unchanged.
         """
         low, high = self.bounds[index].T
         z = (value - self.interior_value[index]) / self.standard_error[index]
@@ -247,10 +248,10 @@ def newton(
 ) -> tuple[ProfilePoint, Array]:
     """Find points of profiles at given targets, by Newton's method.
 
-    Returns the points for the samples `index`, and a mask of convergence. If `by_root`,
-    a target is the square root of the test statistic, else a value of
-    ``problem.evaluate``. The proportions f may differ from the proportions of the
-    samples. `x` contains starting points.
+    If `by_root`, a target is the square root of the test statistic, else a value of
+    ``problem.evaluate``. `f` contains proportions, which may differ from the
+    proportions of the samples, and `x` contains starting points. Returns the points for
+    the samples `index`, and a mask of convergence.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -338,11 +339,11 @@ def _step(
 def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
     """Solve the linear system of a Newton step.
 
-    The unknowns are the changes of p for a fixed multiplier, and for a unit change of
-    the multiplier. Returns values and influence values at the points, derivatives of
-    the influence values, and two solutions of shape (K, 2, m), with and without these
-    derivatives. The last two results are a sign and a matrix: the sign times the
-    determinant of the matrix has the sign of the determinant of the system.
+    The unknowns are the changes of the probabilities p for a fixed multiplier, and for
+    a unit change of the multiplier. Returns values, influence values and derivatives of
+    the influence values, then two solutions of shape (K, 2, m), with and without these
+    derivatives. The last two results are a sign and a matrix. The determinant of the
+    matrix times the sign has the same sign as the determinant of the system.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)
@@ -360,8 +361,8 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 def _solve_strata(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
     """Solve the linear system of a Newton step for a mixture of strata.
 
-    The result is as for `_solve_cells`. Woodbury's formula reduces the size of the
-    system.
+    Results are returned as by `_solve_cells`. Woodbury's formula reduces the size of
+    the system.
     """
     p, multiplier, mixed = x.p, x.multiplier, problem.mixed
     assert mixed is not None

@@ -66,10 +66,10 @@ class Paths(Problem):
     def roots(self, nulls: Array) -> Array:
         """Compute the signed square root of the test statistic at null values.
 
-        A root is NaN if the limit with this root as critical value differs from the
-        null. The limit is closer to the estimate than the null if the statistic is
-        larger at a value in between. The limit is farther away if the search under the
-        null missed a maximum of larger likelihood.
+        A root is NaN if a limit with this root as critical value differs from the null.
+        The limit is closer to the estimate than the null if the statistic is larger at
+        some value between the estimate and the null. The limit is farther away if the
+        search at the null missed a maximum with a larger likelihood.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
@@ -275,10 +275,11 @@ def _constrained_maximum(
 ) -> tuple[ProfilePoint, Array]:
     """Maximise the likelihood for fixed values of the functionals.
 
-    Returns the points, and a mask of convergence. Newton's method from the start finds
-    a local maximum. If the method fails, or the maximum has a zero probability in some
-    cell, a competing maximum is computed by a homotopy: pseudo-counts in all cells give
-    an interior maximum, which is followed while the pseudo-counts vanish.
+    Returns the points, and a mask of convergence. Newton's method from `start` finds a
+    local maximum. If the method fails, or if some cell has probability zero at the
+    maximum, a competing maximum is computed by a homotopy: pseudo-counts in all cells
+    give an interior maximum, which is followed while the pseudo-counts decrease to
+    zero.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])

@@ -79,11 +79,10 @@ _PROBES = np.vstack(
 
 
 def values_of_mean(functional: Functional) -> Array | None:
-    """Return the cell values with a mean equal to the functional.
+    """Return a value for each table cell, if a functional is the mean of such values.
 
-    The result is None if the functional is not a mean. A linear combination of means
-    over the same rows is the mean of one combined value per row. Under the null, the
-    probabilities of cells with the same combined value change by the same factor.
+    The result is None for other functionals. A linear combination of means over the
+    same rows is the mean of one combined value per row.
     """
     if isinstance(functional, Mean):
         return functional.values
@@ -112,10 +111,9 @@ def as_ratio(
     """Write a mean or a Tversky ratio of cell probabilities p as (A p) / (B p).
 
     Returns a constructor of `Ratios`, and the coefficients A and B as an array of shape
-    (2, m).
-    The result is None for other functionals. The coefficients of a Tversky ratio are
-    computed from its values at fixed tables, and checked at the tables with the given
-    counts, of shape (J, 4).
+    (2, m). The result is None for other functionals. The coefficients of a Tversky
+    ratio are computed from its values at fixed tables of counts, and checked at the
+    tables `counts`, of shape (J, 4).
     """
     if not isinstance(functional, CellFunctional):
         values = values_of_mean(functional)
@@ -162,11 +160,11 @@ def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
 
 
 class Ratios:
-    """Score intervals of ratios in J samples, from constrained maxima in closed form.
+    """Score intervals of ratios in J samples, from closed-form likelihood maxima.
 
-    `curve` is the class of the curves of constrained maxima. `bounds` contains the
-    range of each ratio, of shape (J, 2). Sample j has the coefficients
-    ``coefficients[index[j]]``, of shape (2, m).
+    The class `curve` maximises the likelihood for given values of the ratios. `bounds`
+    contains the range of each ratio, as an array of shape (J, 2). Sample j has the
+    coefficients ``coefficients[index[j]]``, of shape (2, m).
     """
 
     def __init__(
@@ -246,7 +244,7 @@ class Ratios:
 
 
 class _Curve(ABC):
-    """Constrained maxima of the likelihood of K ratios, along a search variable.
+    """Maxima of the likelihood for given ratios, as functions of a search variable.
 
     The search variable is a distance from the estimates. The ratios are below the
     estimates if `side` is -1, and above the estimates if `side` is 1.
@@ -304,7 +302,7 @@ class _Curve(ABC):
 
 
 class _MeanCurve(_Curve):
-    """Constrained maxima of the likelihood for fixed means."""
+    """Maxima of the likelihood for given means."""
 
     def _begin(self, numerator: Array, denominator: Array) -> None:
         low, high = numerator.min(-1), numerator.max(-1)
@@ -326,7 +324,7 @@ class _MeanCurve(_Curve):
 
 
 class _TverskyCurve(_Curve):
-    """Constrained maxima of the likelihood for fixed Tversky ratios.
+    """Maxima of the likelihood for given Tversky ratios.
 
     The distance from the estimate is the change of the logit of the share of hits.
     """

@@ -101,12 +101,12 @@ def first_crossing(
 ) -> Array:
     """Find the first point of each profile at which `excess` is positive.
 
-    Returns the value and the square root of the test statistic at these points, of
-    shape (2, K), or NaN if the excess is never positive. `excess` is a function of
-    values, roots and row indices. Coarse grids of shape (K, points), outward from the
-    estimate, bracket the first crossing; a grid is used only if the previous grid has
-    no crossing. Finer grids, around a crossing estimated by inverse interpolation, then
-    narrow the bracket.
+    Returns the value and the square root of the test statistic at these points, as an
+    array of shape (2, K). Both are NaN for profiles without such a point. `excess` is a
+    function of values, roots and row indices. Coarse grids of shape (K, points),
+    outward from the estimate, bracket the first crossing. A grid is used only if the
+    previous grid has no crossing. Finer grids, around a crossing estimated by inverse
+    interpolation, then narrow the bracket.
     """
 
     def evaluate(x: Array) -> Array:
