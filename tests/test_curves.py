@@ -460,14 +460,14 @@ OF_ROUNDING = {  # the sum of weights differs in the last digit from that of the
         (TWO | {"thresholds": {"A": [0.5]}}, "^thresholds must name the models .* got"),
         (
             TWO | {"thresholds": {"A": [0.5], "B 2": [1, 1]}},
-            r"^thresholds\['B 2'\] must differ",
+            r"^thresholds\['B 2'\] must be distinct",
         ),
         (
             {"y_score": {"A": SCORES, "B": SCORES * 0}},
             r"^y_score\['B'\] must contain two scores",
         ),
         ({"thresholds": []}, "^thresholds must hold at least one number"),
-        ({"thresholds": [0.5, 0.5]}, "^thresholds must differ"),
+        ({"thresholds": [0.5, 0.5]}, "^thresholds must be distinct"),
         ({"sample_weight": -WEIGHTS}, "^sample_weight must hold finite numbers"),
         ({"sample_weight": 1.0 * Y}, "^y_true must contain two labels"),
         ({"groups": [1, 2]}, "^groups must have an entry for each of the 400"),

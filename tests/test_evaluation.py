@@ -10,10 +10,10 @@ from scipy.stats import norm
 from simulated import some_models
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
+from tables import MEASURES
 
 from skci import F1CI, AccuracyCI, PrecisionCI, confusion_matrix_report, joint_report
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.metrics.labels import MEASURES
 from skci.metrics.names import ALIASES
 
 Y, MODELS = some_models(good=0.9, fair=0.8, poor=0.7)

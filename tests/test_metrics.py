@@ -10,13 +10,13 @@ from metrics_battery import METRICS, labels
 from scipy.stats.contingency import odds_ratio
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, confusion_matrix
+from tables import MEASURES
 
 import skci
 from skci import metrics
 from skci.inference.intervals.methods import METHODS
 from skci.measures.functional import CellFunctional
 from skci.metrics import make_metric_ci
-from skci.metrics.labels import MEASURES
 from skci.metrics.names import ALIASES
 
 every_metric = pytest.mark.parametrize("name", METRICS)

@@ -530,7 +530,7 @@ def test_where_runs_cannot_be():
     with pytest.raises(ValueError, match="the same names in y_pred and y_score"):
         joint_report(y, labels, y_score=fewer, metrics=["f1", "roc_auc"])
     report = joint_report(y, labels, metrics="accuracy")
-    with pytest.raises(ValueError, match="use plan or expected_half_widths"):
+    with pytest.raises(ValueError, match="use the method plan or expected_half_widths"):
         report.sample_size(0.01)
     frame = pd.DataFrame({"item": range(9), "grade": 0.5, "run": "one"})
     with pytest.raises(ValueError, match="run must name at least two runs"):

@@ -367,7 +367,7 @@ def test_thresholds_are_models(groups):
 def test_wrong_thresholds():
     for options, message in [
         ({"thresholds": []}, "thresholds must hold at least one number"),
-        ({"thresholds": [0.5, 0.5]}, "thresholds must differ"),
+        ({"thresholds": [0.5, 0.5]}, "thresholds must be distinct"),
         ({"thresholds": [np.nan]}, "thresholds must hold finite numbers"),
         ({"thresholds": [0.5], "metrics": "auc"}, "metrics must read labels"),
     ]:

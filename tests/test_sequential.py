@@ -319,9 +319,9 @@ def test_a_sign_needs_no_spaces(required):
             "requirements must name one",
         ),
         ("new >", {}, "requirements must be"),
-        ("new <= old + 0.1", {}, "write 'new >= old - 0.1'"),
-        ("new >= old", LOWER, "write 'new <= old'"),
-        ("new >= old", {"metrics": "brier_score"}, "write 'new <= old'"),
+        ("new <= old + 0.1", {}, "Write 'new >= old - 0.1'"),
+        ("new >= old", LOWER, "Write 'new <= old'"),
+        ("new >= old", {"metrics": "brier_score"}, "Write 'new <= old'"),
     ],
 )
 def test_requirements_are_checked_before_the_first_batch(required, options, message):

@@ -242,7 +242,7 @@ def test_errors_say_what_is_wrong(scores, options, error, match):
 
 def test_a_profile_needs_distinct_thresholds_and_an_improvement_two_models():
     report = suite_report(SCORES["x"])
-    with pytest.raises(ValueError, match="thresholds must differ"):
+    with pytest.raises(ValueError, match="thresholds must be distinct"):
         report.performance_profile([1, 1])
     with pytest.raises(ValueError, match="needs at least two models"):
         report.probability_of_improvement()

@@ -314,7 +314,7 @@ Y, SCORE, TREATMENT, _ = trial(60, levels=False)
         ({"propensity": [0.5] * 9}, "propensity must have an entry for each of the 60"),
         ({"top": 1.2}, r"top must be above 0 and at most 1, got \[1.2\]"),
         ({"top": 0.0}, r"top must be above 0 and at most 1, got \[0.0\]"),
-        ({"top": [0.1, 0.1]}, "top must differ"),
+        ({"top": [0.1, 0.1]}, "top must be distinct"),
         (
             {"top": 0.001},
             "treated rows at the top and control rows at the top for uplift",

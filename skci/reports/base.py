@@ -635,6 +635,7 @@ class Report(TabularReport[MetricEstimate]):
         check_comparisons(required, {p.key.title: p.trait for p in parameters})
         judged = self._judged(required)
         estimates = [estimate for _, estimate in judged]
+        verdicts = [each.verdict(estimate) for each, estimate in judged]
         keys = [estimate._parameter.key for estimate in estimates]
         if self._null is None:  # list differences in the column of models
             keys = [
@@ -645,7 +646,7 @@ class Report(TabularReport[MetricEstimate]):
             subjects=[estimate.model for estimate in estimates],
             requirements=[(each.sign, float(each.value)) for each, _ in judged],
             estimates=estimates,
-            verdicts=[each.verdict(estimate) for each, estimate in judged],
+            verdicts=verdicts,
             simultaneous=self._joint.simultaneous,
         )
 
