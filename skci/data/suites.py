@@ -247,7 +247,7 @@ class Suite:
                 method=automatic(_ABOVE),
                 counts=np.bincount(index, self.rows.counts, 3)[:2],
                 index=index,
-                smoothing=1.0,
+                pseudo_counts=1.0,
             )
             parameters.append(parameter)
         return parameters

@@ -185,7 +185,7 @@ def _mean_table(
         "functional": Mean(levels),
         "counts": np.bincount(cells, counts[units], len(levels)),
         "index": index,
-        "smoothing": smoothing,
+        "pseudo_counts": smoothing,
         "extremes": tuple(extremes.tolist()) or None,
     } | ({} if units.all() else {"by_pair": True, "components": (), "coefficients": ()})
 
@@ -221,7 +221,7 @@ def _combined_table(
         "functional": functional(components, coefficients),
         "counts": np.bincount(index, counts, len(cells))[:n_cells],
         "index": index,
-        "smoothing": smoothing[:n_cells],
+        "pseudo_counts": smoothing[:n_cells],
     }
 
 

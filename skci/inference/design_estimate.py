@@ -148,7 +148,7 @@ class DesignEstimate(RowEstimate):
     @property
     def table_of_interval(self) -> tuple[Functional, Array, float]:
         parameter, method = self.parameter, self.parameter.interval_method
-        if method.smooths and self.stratified:
+        if method.adds_pseudo_counts and self.stratified:
             table = self.stratified
             return table.functional, table.counts, table.design_effect
         needs_effect = method.needs == "table" or parameter.support.rarer_class
@@ -174,8 +174,8 @@ class DesignEstimate(RowEstimate):
         formula.
         """
         parameter = self.parameter
-        smooths = parameter.interval_method.smooths
-        if smooths or not (self.stratified and parameter.is_linear):
+        adds_pseudo_counts = parameter.interval_method.adds_pseudo_counts
+        if adds_pseudo_counts or not (self.stratified and parameter.is_linear):
             return 0.0
         return self.stratified.noise(z)
 
@@ -201,7 +201,7 @@ class DesignEstimate(RowEstimate):
             defined = multinomial and math.isfinite(variance)
             return variance / multinomial if defined else 1.0
         variance = _mean_square(influence, parameter.counts)
-        smoothed = _mean_square(influence, parameter.counts + parameter.smoothing)
+        smoothed = _mean_square(influence, parameter.counts + parameter.pseudo_counts)
         minimum = max(_OBSERVED * smoothed, NO_VARIANCE**2)
         if not n_rows or variance <= minimum or self.n_units < 2:
             return self._design_effect_of_identical_rows
@@ -238,7 +238,7 @@ class DesignEstimate(RowEstimate):
     @cached_property
     def is_normal(self) -> bool:
         method = self.parameter.interval_method
-        if method.for_agreement or (method.smooths and self.stratified):
+        if method.for_agreement or (method.adds_pseudo_counts and self.stratified):
             return True
         return not method.studentises and self.is_simple
 
@@ -252,10 +252,10 @@ class DesignEstimate(RowEstimate):
         freedom in a simple random sample, or if the design effect is known. For a
         contrast, the minimum over the compared parameters is used.
         """
-        smooths = self.parameter.interval_method.smooths
-        if not smooths and self.has_variance:
+        adds_pseudo_counts = self.parameter.interval_method.adds_pseudo_counts
+        if not adds_pseudo_counts and self.has_variance:
             return self._df_of_totals
-        if self.is_simple or (smooths and self._has_known_design_effect):
+        if self.is_simple or (adds_pseudo_counts and self._has_known_design_effect):
             return math.inf
         return min(
             units.degrees_of_freedom
@@ -279,9 +279,11 @@ class DesignEstimate(RowEstimate):
     @property
     def _reasons_of_design(self) -> list[SmallSampleReason]:
         parameter, method = self.parameter, self.parameter.interval_method
-        smooths = method.smooths
+        adds_pseudo_counts = method.adds_pseudo_counts
         is_unadjusted = not method.adds_variance and self._strata is None
-        sparse = smooths and self.spans_strata and self.table_by_stratum is None
+        sparse = (
+            adds_pseudo_counts and self.spans_strata and self.table_by_stratum is None
+        )
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [_SPARSE]
         n_units = self.n_units
@@ -293,7 +295,7 @@ class DesignEstimate(RowEstimate):
             )
         reasons = self._reasons_of_few(n_units)
         if not reasons:
-            if smooths and self._may_lack_clusters:
+            if adds_pseudo_counts and self._may_lack_clusters:
                 reasons.append(_UNSEEN)
             elif is_unadjusted and self._is_label_sensitive:
                 reasons.append(_ONE_LABEL)

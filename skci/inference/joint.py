@@ -4,6 +4,9 @@ Limits are computed in four steps, each on first access: the estimates and their
 covariance (`JointEstimate.source`), their correlation, the critical value
 (`JointEstimate.normal_quantile`), and the limits (`JointEstimate.intervals`).
 Differences of models are computed in the same steps, after `JointEstimate.contrast`.
+The methods "delta" and "hall" multiply standard errors by the critical value. The
+method "score" inverts a test on the table of counts of each parameter instead, so that
+the covariance only affects its critical value.
 """
 
 from __future__ import annotations
@@ -273,7 +276,7 @@ class JointEstimate:
 
     @cached_property
     def usable(self) -> Array:
-        """Mask of the K parameters whose intervals use an estimated variance.
+        """Mask of the K parameters whose variance can be estimated.
 
         The interval of any other parameter is the whole range of the parameter. Such
         parameters do not affect the critical value.
@@ -336,7 +339,7 @@ class JointEstimate:
         if not self.usable.any():
             return q
         if self.source.common_df is not None and not self.is_individual:
-            return self.maximum().quantile(self.confidence_level)
+            return self.max_distribution().quantile(self.confidence_level)
         df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
@@ -353,7 +356,7 @@ class JointEstimate:
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
-        q = self.maximum().quantile(self.confidence_level)
+        q = self.max_distribution().quantile(self.confidence_level)
         if self.source.common_df is None:
             return q
         normal = self.to_normal_quantile(q, self.usable.argmax())
@@ -371,7 +374,9 @@ class JointEstimate:
         number = len(self.parameters) if self.simultaneous else 1
         return (1 - self.confidence_level) / number
 
-    def maximum(self, alternative: Alternative = "two-sided") -> MaxDistribution:
+    def max_distribution(
+        self, alternative: Alternative = "two-sided"
+    ) -> MaxDistribution:
         """Return the distribution of the maximum of the test statistics.
 
         Only parameters with an estimated variance have a test statistic. For individual
@@ -390,7 +395,7 @@ class JointEstimate:
             self._maxima[alternative] = maximum
         return self._maxima[alternative]
 
-    def maximum_at(self, positions: Array, signs: Array) -> MaxDistribution:
+    def max_distribution_at(self, positions: Array, signs: Array) -> MaxDistribution:
         """Return the one-sided distribution of the maximum of several test statistics.
 
         The statistics of the parameters at `positions` are multiplied by `signs`.

@@ -290,7 +290,7 @@ class TableParameter(Parameter):
     """Counts of the m cells, (m,), which may be zero."""
     index: Array
     """Cell index of each unit of the sample; m for units outside the table."""
-    smoothing: Array | float
+    pseudo_counts: Array | float
     """Pseudo-counts of the m cells, or one number for all, for methods that smooth.
 
     The pseudo-counts sum to two rows: in a binary table, half a row in each cell."""
@@ -306,7 +306,7 @@ class TableParameter(Parameter):
     ) -> TableParameter:
         """Construct a parameter from an estimate and the influence values of cells."""
         functional = FixedValueFunctional(value, influence, counts)
-        return cls(functional=functional, counts=counts, smoothing=0.0, **fields)
+        return cls(functional=functional, counts=counts, pseudo_counts=0.0, **fields)
 
     def with_method(self, method: str) -> TableParameter:
         """Return the parameter with another interval method."""
@@ -396,14 +396,14 @@ class TableParameter(Parameter):
 
         Pseudo-counts are included if the interval method uses pseudo-counts.
         """
-        if self.interval_method.smooths:
+        if self.interval_method.adds_pseudo_counts:
             return self.smoothed_weights
         return self.counts / self.total
 
     @property
     def smoothed_weights(self) -> Array:
         """Proportions of the cells after pseudo-counts are added to all counts."""
-        counts = self.counts + self.smoothing
+        counts = self.counts + self.pseudo_counts
         total = counts.sum()
         return counts / total if total else counts
 
@@ -438,7 +438,7 @@ class TableParameter(Parameter):
         The functional must also be differentiable on the scale of the interval, such as
         the logit scale.
         """
-        if not self.defined or self.interval_method.smooths:
+        if not self.defined or self.interval_method.adds_pseudo_counts:
             return self.defined
         if not math.isfinite(self.value):
             return False

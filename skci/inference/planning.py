@@ -131,7 +131,9 @@ def rows_for_width(
         formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
     _check_rows(formula.max(), "half_width", half_width)
     # Clipping of intervals at the boundary is ignored, except for methods that smooth.
-    smoothed = [parameter.interval_method.smooths for parameter in parameters]
+    smoothed = [
+        parameter.interval_method.adds_pseudo_counts for parameter in parameters
+    ]
     formula_rows = np.where(smoothed, 0, formula).max()
     minimum = max(math.ceil(formula_rows), 2 * joint.source.n_strata)
     for parameter in parameters:  # at least one expected trial
@@ -226,14 +228,15 @@ class PowerPlan:
         standard error at the estimate is used.
         """
         errors = np.tile(errors, (2, 1))
-        smooths = [
-            parameter.interval_method.smooths for parameter in planned.parameters
+        adds_pseudo_counts = [
+            parameter.interval_method.adds_pseudo_counts
+            for parameter in planned.parameters
         ]
         for row, sign in enumerate((1, -1)):
             is_distinct = np.isfinite(self.distances[row]) & (
                 self.distances[row] > _APART * errors[row]
             )
-            chosen = np.flatnonzero(smooths & is_distinct)
+            chosen = np.flatnonzero(adds_pseudo_counts & is_distinct)
             if len(chosen):
                 distances = self.distances[row, chosen]
                 nulls = planned.estimates[chosen] - sign * distances
@@ -327,7 +330,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     ]
     if linear:
         parameters = [
-            replace(p, method="delta") if p.interval_method.smooths else p
+            replace(p, method="delta") if p.interval_method.adds_pseudo_counts else p
             for p in parameters
         ]
     return JointEstimate.from_rows(

@@ -39,13 +39,15 @@ def pvalue(
         alternative = "two-sided"  # each side uses the full alpha
     if alternative == "two-sided":
         statistics = _two_sided_statistics(joint, positions, nulls)
-        return float(joint.maximum().sf(statistics, level=joint.confidence_level)[0])
+        return float(
+            joint.max_distribution().sf(statistics, level=joint.confidence_level)[0]
+        )
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
     if not is_beyond:
         return 1.0
-    return float(joint.maximum("less").sf(statistic)[0])
+    return float(joint.max_distribution("less").sf(statistic)[0])
 
 
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
@@ -56,7 +58,9 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
     values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        values[usable] = joint.maximum().sf(statistics, level=joint.confidence_level)
+        values[usable] = joint.max_distribution().sf(
+            statistics, level=joint.confidence_level
+        )
     return values
 
 
@@ -68,7 +72,9 @@ def excludes(joint: JointEstimate, null: float) -> Array:
     excluded = np.zeros(len(joint.parameters), dtype=bool)
     usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        excluded[usable] = statistics > joint.maximum().quantile(joint.confidence_level)
+        excluded[usable] = statistics > joint.max_distribution().quantile(
+            joint.confidence_level
+        )
     return excluded
 
 
@@ -85,7 +91,9 @@ def step_down(joint: JointEstimate, null: float) -> Array:
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
     values = np.ones(len(joint.parameters))
     usable, statistics = _usable_statistics(joint, null)
-    values[usable] = joint.maximum().step_down(statistics, level=joint.confidence_level)
+    values[usable] = joint.max_distribution().step_down(
+        statistics, level=joint.confidence_level
+    )
     return values
 
 

@@ -157,7 +157,7 @@ def _one_sided_quantiles(
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        maximum = compared.maximum_at(usable[chosen], signs)
+        maximum = compared.max_distribution_at(usable[chosen], signs)
         q: float = maximum.quantile(compared.confidence_level)
         if compared.source.common_df is not None:
             q = float(compared.to_normal_quantile(q, usable[chosen[0]]))

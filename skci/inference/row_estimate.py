@@ -246,7 +246,7 @@ class RowEstimate:
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
         parameter, variance = self.parameter, self.moments.variance
-        if not parameter.interval_method.smooths:
+        if not parameter.interval_method.adds_pseudo_counts:
             return variance
         squares = parameter.weights @ parameter.linearised.influence**2
         smoothed = float(squares / parameter.total * self.design_effect)
@@ -323,7 +323,7 @@ class RowEstimate:
         parameter = self.parameter
         method = parameter.interval_method
         rows_suffice = self.design.rows_are_units
-        if rows_suffice and method.smooths:
+        if rows_suffice and method.adds_pseudo_counts:
             return True
         if parameter.covers_all_units:
             return self.design.has_replicates
@@ -370,8 +370,8 @@ class RowEstimate:
     @property
     def at_observed_table(self) -> RowEstimate:
         """Sampling variance computed from observed counts, without pseudo-counts."""
-        smooths = self.parameter.interval_method.smooths
-        return self._by_delta if smooths else self
+        adds_pseudo_counts = self.parameter.interval_method.adds_pseudo_counts
+        return self._by_delta if adds_pseudo_counts else self
 
     @cached_property
     def _by_delta(self) -> RowEstimate:
@@ -386,7 +386,7 @@ class RowEstimate:
         The degrees of freedom are infinite for interval methods that use pseudo-counts,
         and if the observed variance is zero.
         """
-        if self.parameter.interval_method.smooths or not self.has_variance:
+        if self.parameter.interval_method.adds_pseudo_counts or not self.has_variance:
             return math.inf
         return self._df_of_totals
 
@@ -495,7 +495,7 @@ class RowEstimate:
         method, agreement = self.parameter.interval_method, self.parameter.agreement
         if method.for_agreement and agreement and agreement.units.unevenness > _UNEVEN:
             return [_NO_HEAVIER]
-        if method.for_agreement or (method.smooths and self.is_normal):
+        if method.for_agreement or (method.adds_pseudo_counts and self.is_normal):
             return []  # the interval uses no estimated variance
         if not (self.parameter.defined and self.is_estimable):
             return []  # the interval is the range
@@ -535,7 +535,7 @@ class RowEstimate:
         or for uplift, which is a difference between treated and control rows.
         """
         method = self.parameter.interval_method
-        if method.smooths:
+        if method.adds_pseudo_counts:
             return 0
         if method.studentises and not self.components:
             functional = without_negation(self.parameter.functional)

@@ -138,7 +138,7 @@ class RowEstimates(Estimates):
         variances = self.variances
         if len(self.parameters) == 1:
             return variances[:, np.newaxis]
-        total = self.unsmoothed
+        total = self.covariance_of_influence
         if self._has_contrasts:
             # Contrasts are scaled, so that the rank is unchanged. For other parameters,
             # only the diagonal changes.
@@ -155,7 +155,7 @@ class RowEstimates(Estimates):
         return total
 
     @property
-    def unsmoothed(self) -> Array:
+    def covariance_of_influence(self) -> Array:
         """Covariance matrix of the estimates, computed from influence values.
 
         Covariances are zero for estimates without a derivative. The intervals of

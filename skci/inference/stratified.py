@@ -81,7 +81,7 @@ class StratifiedTable:
         sizes = self.sizes[: self.n_strata]
         return self.distribute_rows(2 * sizes / sizes.sum())
 
-    def smoothing(self, size: int) -> Array:
+    def pseudo_counts_by_cell(self, size: int) -> Array:
         """Add up the weighted pseudo-counts of each table cell over strata."""
         strata = self.functional.strata
         added = self.pseudo_counts[: len(strata)] * self.row_weights[strata]
@@ -160,7 +160,7 @@ def stratified_table(
     if design.strata is None or not design.rows_are_units:
         return None
     size, bases = parameter.size, parameter.components or (parameter,)
-    enumerated = np.any(parameter.smoothing) and size <= MAX_ENUMERATED_CELLS
+    enumerated = np.any(parameter.pseudo_counts) and size <= MAX_ENUMERATED_CELLS
     if not enumerated or any(base.extremes for base in bases):
         return None
     cells: list[Array] = []
@@ -258,7 +258,7 @@ def smoothed_by_stratum(
     table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
         return parameter
-    return replace(parameter, smoothing=table.smoothing(parameter.size))
+    return replace(parameter, pseudo_counts=table.pseudo_counts_by_cell(parameter.size))
 
 
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:

@@ -396,7 +396,7 @@ class Binding:
             method=method,
             counts=counts,
             index=index,
-            smoothing=2 / size if smooth else 0.0,
+            pseudo_counts=2 / size if smooth else 0.0,
             cell_map=cell_map,
             subgroup_size=subgroup_size,
             size_limit="" if method == default else f"{default} needs at most {limit}",

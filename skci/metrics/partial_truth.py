@@ -196,7 +196,7 @@ def _of_strata(
         method=method_for(parameter, trait),
         counts=np.bincount(index, sample.rows.counts, size + 1)[:size],
         index=index,
-        smoothing=2 / size,
+        pseudo_counts=2 / size,
         cell_map=stratum_map if smooth else None,
         extremes=None,
         extension=(0.0, 0.0),

@@ -161,7 +161,7 @@ def _weights(
     for k, row in enumerate(changes):
         row[2 * k + 1 : 2 * k + 3] = -1.0, 1.0  # labelled rows, and all rows
     chosen = observed(positions)
-    covariance = chosen.unsmoothed
+    covariance = chosen.covariance_of_influence
     gains, matrix = changes @ covariance[0], changes @ covariance @ changes.T
     variance = covariance[0, 0]
     if expected is not None:
@@ -236,13 +236,13 @@ def _unseen_errors(
     """
     truth_parameter, few, many, *_ = chosen.parameters
     method = truth_parameter.interval_method
-    smooths = method.smooths and few.cell_map is not None
-    if not (smooths or method.smooths or method.studentises):
+    adds_pseudo_counts = method.adds_pseudo_counts and few.cell_map is not None
+    if not (adds_pseudo_counts or method.adds_pseudo_counts or method.studentises):
         return np.zeros_like(all_covariance)
     changes = []
-    for estimate in chosen.by_parameter[1 if smooths else 2 :: 2]:
+    for estimate in chosen.by_parameter[1 if adds_pseudo_counts else 2 :: 2]:
         influence = estimate.at_observed_table.parameter.linearised.influence
-        if smooths:
+        if adds_pseudo_counts:
             cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]
             ranges = np.ptp(np.append(influence, 0.0)[cells], axis=0)
             change = np.nan_to_num(ranges).max() * estimate.design_effect
@@ -250,7 +250,7 @@ def _unseen_errors(
         else:
             changes.append(np.ptp(np.nan_to_num(influence)) / few.total)
     variances = np.diag(np.square(changes))
-    if smooths:
+    if adds_pseudo_counts:
         return _Z_SQUARED * variances
     lacking = all_covariance * (many.total / few.total - 1) - change_covariance
     return _positive(lacking) + variances

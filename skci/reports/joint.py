@@ -325,8 +325,8 @@ class JointReport(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with the same "
                 f"{join_names(shared)}, got {short_repr(list(self))}"
             )
-        is_from_rows = joint.source.available == "table"
-        maximum = _MAX_CONTRASTS if is_from_rows else _MAX_CONTRASTS_GIVEN
+        has_tables = joint.source.available == "table"
+        maximum = _MAX_CONTRASTS if has_tables else _MAX_CONTRASTS_GIVEN
         if len(contrasts) > maximum:
             raise ValueError(
                 f"{scale}s must be at most {maximum:,}, got {len(contrasts):,}; "

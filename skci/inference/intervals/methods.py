@@ -76,7 +76,7 @@ class IntervalMethod:
     """Whether the method supports a measure."""
     need: str = ""
     """Requirement on the measure, for error messages."""
-    smooths: bool = True
+    adds_pseudo_counts: bool = True
     """Whether the variance is computed at a table with pseudo-counts, where it is never
     zero, instead of at the observed table."""
     blurs: bool = False
@@ -97,7 +97,7 @@ class IntervalMethod:
     @cached_property
     def adds_variance(self) -> bool:
         """Whether the method uses a larger variance than the observed data have."""
-        return self.smooths or self.blurs
+        return self.adds_pseudo_counts or self.blurs
 
     def serves(
         self, trait: MeasureProperties, available: AvailableData = "table"
@@ -453,26 +453,26 @@ _PROPORTION: dict[str, Any] = {
 }
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": Wald(smooths=False, needs="covariance"),
+    "delta": Wald(adds_pseudo_counts=False, needs="covariance"),
     "logit": Logit(
         applies=lambda trait: trait.bounds == (0, 1) or trait.is_scaled_area,
         need="a measure that ranges from 0 to 1",
         needs="covariance",
-        smooths=False,
+        adds_pseudo_counts=False,
         studentises=True,
     ),
     "hall": Wald(
         applies=lambda trait: trait.has_curvature,
         need="a measure with second derivatives",
         needs="skewness",
-        smooths=False,
+        adds_pseudo_counts=False,
         studentises=True,
         corrects_skewness=True,
     ),
     "blurred": Wald(
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
-        smooths=False,
+        adds_pseudo_counts=False,
         blurs=True,
     ),
     "plus-four": PlusFour(
@@ -496,7 +496,9 @@ AGREEMENT = "agreement"
 """Internal method for models that agree in all rows; users cannot select it."""
 
 INTERVALS: dict[str, IntervalMethod] = METHODS | {
-    AGREEMENT: AgreementInterval(smooths=False, needs_error=False, for_agreement=True)
+    AGREEMENT: AgreementInterval(
+        adds_pseudo_counts=False, needs_error=False, for_agreement=True
+    )
 }
 """All interval methods, including the internal one."""
 
