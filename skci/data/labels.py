@@ -150,7 +150,7 @@ def guess_two_labels(
 def _contains(dtype: np.dtype[Any], label: Any) -> bool:
     """Whether a label can be represented in a dtype of numbers."""
     with suppress(OverflowError, ValueError), np.errstate(all="ignore"):
-        return bool(dtype.type(label).item() == label)
+        return bool(np.array(label).astype(dtype).item() == label)
     return False
 
 
