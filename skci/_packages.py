@@ -73,7 +73,7 @@ def optional_module(name: str, user: str, extra: str, otherwise: str = "") -> An
         package = name.partition(".")[0].replace("_", "-")
         instead = f"; {otherwise}" if otherwise else ""
         raise ImportError(
-            f'{user} needs {package}: pip install ".[{extra}]" in a clone of skci'
+            f'{user} needs {package}; run pip install ".[{extra}]" in a clone of skci'
             f"{instead}"
         ) from error
 

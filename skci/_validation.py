@@ -439,9 +439,9 @@ def label_order(
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
     raise ValueError(
-        f"{name} must have one column named by each label, {list(labels)}, or no "
-        f"column named by a label, got the columns {names}. Pass labels= to the metric "
-        "if the data lack a label, or pass an array to match columns by position"
+        f"{name} must have a column for each label, {list(labels)}, if any column has "
+        f"the name of a label, got the columns {names}. If the data lack a label, pass "
+        "labels= to the metric. To match columns by position, pass an array"
     )
 
 
@@ -485,17 +485,19 @@ def check_nonnegative(numbers: Array, name: str) -> None:
         )
 
 
-def check_sizes(numbers: Array, prefix: str, minimum: float, maximum: float) -> None:
+def check_sizes(
+    numbers: Array, name: str, kind: str, minimum: float, maximum: float
+) -> None:
     """Check that the absolute values of nonzero numbers are in a range.
 
-    `prefix` begins the error message, as in "matrix must hold coefficients".
+    In the error message, `kind` describes the numbers, as in "coefficients".
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]
     if len(strange):
         raise ValueError(
-            f"{prefix} that are 0 or have an absolute value from {minimum:g} to "
-            f"{maximum:g}, got {strange[0]:g}"
+            f"{name} must hold {kind} that are 0 or have an absolute value from "
+            f"{minimum:g} to {maximum:g}, got {strange[0]:g}"
         )
 
 
@@ -512,7 +514,7 @@ def check_contrasts(
     if not rows.any(axis=1).all():
         raise ValueError(f"matrix must have no row of zeros, got {matrix!r}")
     minimum, maximum = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
-    check_sizes(rows, "matrix must hold coefficients", minimum, maximum)
+    check_sizes(rows, "matrix", "coefficients", minimum, maximum)
     is_single = isinstance(labels, str) or not is_iterable(labels)
     names = [*map(str, [labels] if is_single else labels)]
     if len(names) != len(rows) or len({*names} - {""}) < len(names):
@@ -575,14 +577,16 @@ def check_names(
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Convert a mapping or (name, value) pairs with distinct names to a dict."""
-    prefix = f"{parameter} must be a mapping of names or pairs of (name, value)"
+    accepted = "a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{prefix}, got {short_repr(values)}")
+        raise TypeError(f"{parameter} must be {accepted}, got {short_repr(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{prefix}, got an entry {short_repr(pair)}")
+            raise TypeError(
+                f"{parameter} must be {accepted}, got an entry {short_repr(pair)}"
+            )
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
@@ -596,7 +600,7 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
     duplicates = [str(name) for name, n in Counter(names).items() if n > 1]
     if duplicates:
         raise ValueError(
-            f"{parameter} must have distinct {noun}, got twice: {duplicates}"
+            f"{parameter} must have distinct {noun}, got the duplicates {duplicates}"
         )
 
 
@@ -649,7 +653,7 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
         if isinstance(estimator, type) or not _predicts(estimator):
             raise TypeError(
                 f"estimators must be instances with a predict method, got {name!r}: "
-                f"{short_repr(estimator)}; joint_report accepts predictions"
+                f"{short_repr(estimator)}; pass predictions to joint_report instead"
             )
     return [*named.items()]
 

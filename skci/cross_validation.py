@@ -489,7 +489,8 @@ def _splits_of_search(search: Any, resampling: Any) -> Any:
         return None
     if isinstance(cv, Iterator):
         raise ValueError(
-            "cv must be given, since the search used up its iterator of splits"
+            "cv must be given, because the iterator of splits of the search can be "
+            "used only once"
         )
     return cv
 
@@ -518,8 +519,8 @@ def _best_settings(
     order = [k for k in np.lexsort((ranks, -rounds)).tolist() if finite[k]]
     if not order:
         raise ValueError(
-            f"search must have a parameter setting with finite scores of {metric!r}, "
-            f"got {len(ranks)} settings without finite scores"
+            f"search must have a finite score of {metric!r} for at least one parameter "
+            f"setting, got none for {len(ranks)} settings"
         )
     settings: dict[str, Setting] = {}
     for k in order:

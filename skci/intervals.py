@@ -264,7 +264,7 @@ def _check_estimates(
             "estimates must be a sequence of at least one finite number, got "
             f"{estimates!r}"
         )
-    check_sizes(values, "estimates must contain numbers", 0, LARGEST)
+    check_sizes(values, "estimates", "numbers", 0, LARGEST)
     if names is None:
         user_names, pairs = [], [(k, "estimate") for k in range(1, len(values) + 1)]
     else:
@@ -303,7 +303,6 @@ def _check_influence(influence: Any, size: int, names: list[Any]) -> Array:
 
 
 def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
-    prefix = "covariance must be"
     matrix = as_matrix(covariance, "covariance", names)
     if matrix.shape != (size, size):
         raise ValueError(
@@ -311,18 +310,18 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
             f"shape {matrix.shape}"
         )
     variances = matrix.diagonal()
-    check_sizes(variances, "covariance must contain variances", LARGEST**-2, LARGEST**2)
+    check_sizes(variances, "covariance", "variances", LARGEST**-2, LARGEST**2)
     # Parameters may be on scales of any size.
     sizes = np.abs(variances)
     scale = np.sqrt(np.where(sizes > 0, sizes, sizes.max() or 1))
     correlation = matrix / np.outer(scale, scale)
     if np.abs(correlation - correlation.T).max() > _ROUNDING:
-        raise ValueError(f"{prefix} symmetric, got {covariance!r}")
+        raise ValueError(f"covariance must be symmetric, got {covariance!r}")
     smallest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
     if smallest < -_ROUNDING * size:
         raise ValueError(
-            f"{prefix} positive semidefinite, got correlations with an eigenvalue of "
-            f"{smallest:.2g}"
+            "covariance must be positive semidefinite, got correlations with an "
+            f"eigenvalue of {smallest:.2g}"
         )
     return (matrix + matrix.T) / 2
 
@@ -434,8 +433,8 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must contain only reports on models or estimates for single models, "
-        f"got {type(value).__name__} for {name!r}"
+        "reports must contain only joint reports, and estimates that compare no "
+        f"models, got {type(value).__name__} for {name!r}"
     )
 
 

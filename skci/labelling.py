@@ -210,7 +210,8 @@ def label_next(
     metric_set.must_be_given(columns.predicted or None, columns.scores or None)
     if columns.by_prediction:
         raise ValueError(
-            "proxy must contain columns of proxies, or be None, got 'prediction'"
+            "proxy must be an array, a mapping of names to arrays, or None, got "
+            "'prediction'"
         )
     check_enough(*columns.sizes)
     compared = _compared_models(columns, metric, models)
@@ -219,8 +220,8 @@ def label_next(
     choice = _LabelChoice.from_columns(columns, rows, metric, compared)
     if not choice.variance_of_sum > 0:
         raise ValueError(
-            f"y_true must have labelled rows with a nonzero variance of {metric.name}, "
-            "got zero; label more rows at random first"
+            f"y_true must have labelled rows from which the variance of {metric.name} "
+            "can be estimated, got the variance zero; label more rows at random first"
         )
     z = -float(ndtri((1 - metric_set.confidence_level) / 2))
     if half_width is not None:

@@ -332,8 +332,8 @@ def _check_metric(metric: Any) -> MetricCI:
     metric = resolve_metric(metric)
     if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
-            "metric must be a label metric to be planned from an expected table, got "
-            f"{metric.name!r}, a metric of {metric.reads}; plan it from a pilot, as in "
+            f"metric must be a label metric, got {metric.name!r}, a metric of "
+            f"{metric.reads}. Plan other metrics from a pilot sample, as in "
             f"joint_report(..., metrics={metric.name!r}).sample_size(...)"
         )
     check_no_pos_label(metric.pos_label, A_MATRIX)
@@ -359,8 +359,9 @@ def _table_of_rates(
         )
     if {0.0: "recall", 1.0: "specificity"}.get(rates["prevalence"]) in needed:
         raise ValueError(
-            "expected['prevalence'] must be above 0 and below 1, except for metrics of "
-            f"the rows with one label, got {expected['prevalence']!r}"
+            "expected['prevalence'] must be above 0 and below 1, except for metrics "
+            "that use only rows with one of the two labels, got "
+            f"{expected['prevalence']!r}"
         )
     prevalence, recall, specificity = (rates.get(name, 0.5) for name in _RATES)
     shares = [[specificity, 1 - specificity], [1 - recall, recall]]
@@ -427,9 +428,9 @@ def _compared_table(
     decides = is_success.sum(axis=1) == 1  # whether the prediction matters, by label
     if not is_trial.any() or not np.equal(is_trial, decides[:, np.newaxis]).all():
         raise ValueError(
-            f"difference and disagreement must not be given for {name!r}, which is not "
-            "a proportion of all rows or of the rows with one label; pass expected, a "
-            "table of shape (2, 2, 2)"
+            "metric must be a proportion of all rows, or of the rows with one label, "
+            f"if difference and disagreement are given, got {name!r}; pass expected, a "
+            "table of shape (2, 2, 2), instead"
         )
     requirement = "a number between -1 and 1"
     d = check_number(difference, "difference", requirement, lambda x: -1 < x < 1)
@@ -445,8 +446,8 @@ def _compared_table(
         expected = {"prevalence": 0.5}
     if not isinstance(expected, Mapping):
         raise ValueError(
-            f"expected must be {{'prevalence': ...}} with a difference in {name!r}, "
-            f"got {expected!r}"
+            "expected must be a mapping, as in {'prevalence': 0.5}, if a difference in "
+            f"{name!r} is given, got {expected!r}"
         )
     table = _table_of_rates(expected, _needed_rates(metric), ["prevalence"])
     masses = table.sum(axis=1)

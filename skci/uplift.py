@@ -170,13 +170,14 @@ class _Trial(NamedTuple):
         if share is None:
             in_values, in_shares = _area(metric, top[0], values)
         else:
-            where = "below" if metric.startswith("policy") else "at"
+            where = "below" if metric.startswith("policy") else "above"
             control = top[3, -1] - top[3] if where == "below" else top[3]
             arms = [np.interp(share, top[0], arm) for arm in (top[1], control)]
             if min(arms) <= _ZERO:
                 raise ValueError(
-                    "top must be a share with treated rows at the top and control rows "
-                    f"{where} the top for {metric}, got {share:g}"
+                    f"top must be a proportion of rows such that {metric} is defined, "
+                    f"with treated rows above the cutoff and control rows {where} the "
+                    f"cutoff, got {share:g}"
                 )
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)

@@ -176,8 +176,8 @@ def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
     first, second = np.split(position, 2)
     if len(same := np.flatnonzero(first == second)):
         raise ValueError(
-            f"first and second must differ, got {names[first[same[0]]]!s} twice in row "
-            f"{same[0]}"
+            "first and second must name different models in each row, got "
+            f"{names[first[same[0]]]!s} for both in row {same[0]}"
         )
     result = []
     for row, outcome in enumerate(read["outcome"].tolist()):
@@ -223,10 +223,10 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     if one_sided := votes.one_sided():
         part, missing = one_sided
         raise ValueError(
-            "outcome must contain, for any set of models, a win and a loss, or a tie, "
-            f"against the other models, got no {missing} of {named(part)}. Estimated "
-            f"strengths are then not finite. Remove the votes on {named(part)}, or "
-            "collect more votes"
+            "outcome must contain, for each set of models, a win and a loss against "
+            "the other models, or a tie with one of the other models, got no "
+            f"{missing} of {named(part)}. Estimated strengths are then not finite. "
+            f"Remove the votes on {named(part)}, or collect more votes"
         )
     direction = votes.recession()
     if direction is not None:

@@ -338,12 +338,12 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("format", "other", "which is another kind of file"),
-        ("version", 1, "with version 1 instead of 4"),
-        ("options", {}, "whose content was changed after it was saved"),
-        ("checksum", "", "whose content was changed after it was saved"),
-        ("sample", {}, "whose content was changed after it was saved"),
-        ("an array", None, "whose content was changed after it was saved"),
+        ("format", "other", "the file has another format"),
+        ("version", 1, "the file has version 1 instead of 4"),
+        ("options", {}, "the file was changed after it was saved"),
+        ("checksum", "", "the file was changed after it was saved"),
+        ("sample", {}, "the file was changed after it was saved"),
+        ("an array", None, "the file was changed after it was saved"),
     ],
 )
 def test_a_file_is_checked(name, change, message, ending, tmp_path):

@@ -265,7 +265,7 @@ def test_what_is_not_followed_up_is_undefined():
         ),
         (
             lambda: skci.CalibrationSlopeCI(time=1)(Y[:, 0], MODELS["A"]),
-            "^y_true must have the event, 0 or 1, and the time of each row",
+            "^y_true must be an array of events, 0 or 1, and times",
         ),
         (
             lambda: joint_report(

@@ -641,7 +641,7 @@ ONES = np.ones((150, 3))
             F1CI(average="macro"),
             TARGETS.y,
             TARGETS.p[:, :2],
-            r"y_pred must have the shape of y_true, \(150, 3\), got \(150, 2\)",
+            r"y_pred must have the same shape as y_true, \(150, 3\), got \(150, 2\)",
         ),
         (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
         (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),

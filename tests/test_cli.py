@@ -439,7 +439,10 @@ def test_plans(predictions, run):
         (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
         (["--half-width=.1"], "expected must be a number, a mapping"),
         (["--power=.8"], "power must be passed with difference and"),
-        (["file.csv", "--power=.8", "--disagreement=.1"], "but not --expected"),
+        (
+            ["file.csv", "--power=.8", "--disagreement=.1"],
+            "must not be given",
+        ),
         (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
         (["--half-width=.1", "--expected=1,2"], "invalid expected value: '1,2'"),
@@ -506,7 +509,7 @@ GOOD = HEAD + ROW + "0,0,0,.5,1\n"
 MALFORMED = {
     "empty": (b"", "must have one column 'y', got none"),
     "blank": ("\n\n", "must have one column 'y', got none"),
-    "header only": (HEAD, "must have rows with a weight and a count above 0, got none"),
+    "header only": (HEAD, "whose weight and count are above 0, got none"),
     "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
     "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
     "few fields": (GOOD + "1,1\n", "line 4: every row must have 5 fields, got 2"),
@@ -551,7 +554,7 @@ MALFORMED = {
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
     "zero weights": (
         HEAD + "1,1,1,.5,0\n",
-        "must have rows with a weight and a count above 0",
+        "must have rows whose weight and count are above 0",
     ),
     "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
 }
@@ -711,7 +714,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "none.csv", *BINARY], "none.csv: No such file or directory"),
         (["report", "FILE", *BINARY, "--nothing=1"], "skci report: error: unrecogn"),
         (["report", "FILE", *BINARY, "--margin=1"], "skci report: error: unrecogn"),
-        (["report", "FILE", "FILE", *BINARY], "must have distinct paths, got twice"),
+        (["report", "FILE", "FILE", *BINARY], "distinct paths, got the duplicates"),
         (["report", "FILE", *BINARY, "--metrics=nothing"], "unknown metric"),
         (["report", "FILE", *BINARY, "--level=95"], "did you mean 0.95?"),
         (["report", "FILE", *BINARY, "--method=nothing"], "method must be"),
@@ -725,7 +728,7 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["report", "FILE", *BINARY, "--save=t.csv"], "must end in .npz or .json"),
         (
             ["report", "FILE", *BINARY, "--out=FILE"],
-            "must have distinct paths, got twice",
+            "distinct paths, got the duplicates",
         ),
         (["report", "FILE", *BINARY, "--out=t.npz", "--save=t.npz"], "distinct paths"),
         (
@@ -749,13 +752,13 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (
             ["compare", "FILE", "--truth=y", "--models=a", "--metrics=f1"],
-            "differences need two models",
+            "the report must have two models",
         ),
         (
             ["report", "FILE", *BINARY, "--models=c=a", "--models=b=a"],
             "argument --models: must be given once, or with distinct names",
         ),
-        (["report", "FILE", *BINARY, "--metrics=f1"], "distinct names, got twice"),
+        (["report", "FILE", *BINARY, "--metrics=f1"], "names, got the duplicates"),
         (
             ["report", "FILE", *BINARY, "--level=.9", "--level=0.95"],
             "argument --level: must be given once",

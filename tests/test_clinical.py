@@ -218,7 +218,7 @@ def test_thresholds_by_model():
         ({"method": "wilson"}, "^method='wilson' needs a proportion"),
         (
             {"y_score": {"treat all": RIGHT}},
-            "^y_score must have distinct names, got twice: .'treat all'.",
+            "^y_score must have distinct names, got the duplicates .'treat all'.",
         ),
         ({"y_true": np.ones(N)}, "must hold two labels"),
     ],

@@ -501,7 +501,9 @@ def test_rows_in_another_order_are_refused(index, first, second):
         first: pd.Series(ALL_ROWS[first], index),
         second: pd.Series(ALL_ROWS[second], index).iloc[ORDER],
     }
-    message = f"({first}|{second}) must have the index of ({first}|{second}), got the "
+    message = (
+        f"({first}|{second}) must have the same index as ({first}|{second}), got the "
+    )
     with pytest.raises(ValueError, match=message + "same labels in another order"):
         joint_report(**columns, metrics=["accuracy", "roc_auc"])
     columns[second] = columns[second].to_numpy()
@@ -565,7 +567,9 @@ def test_other_indexes_are_taken_by_position(index):
 )
 def test_indexes_that_disagree_are_refused(index, other):
     y, p = pd.Series(Y, index), pd.Series(P, other)
-    message = "must have the index of {}, got other labels, such as .*; select the same"
+    message = (
+        "must have the same index as {}, got other labels, such as .*; select the same"
+    )
     for call, name in [
         (lambda: F1CI()(y, p), "y_true"),
         (lambda: joint_report(Y, {"a": y, "b": p}, metrics="f1"), r"y_pred\['a'\]"),
@@ -578,7 +582,7 @@ def test_indexes_that_disagree_are_refused(index, other):
 
 def test_targets_in_another_order_are_refused():
     y = pd.DataFrame({"cat": Y, "dog": P})
-    with pytest.raises(ValueError, match="y_pred must have the columns of y_true"):
+    with pytest.raises(ValueError, match="y_pred must have the same columns as y_true"):
         HammingLossCI()(y, y[["dog", "cat"]])
 
 

@@ -206,10 +206,10 @@ class Giving:
         self.components = components
 
 
-SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
-NONE = "at least one has sign=1 and is_known=False, got none$"
-BLOCKS = "with blocks that are nonnegative integers, got"
-UNITS = f"with units that are nonnegative integers below {N}, got"
+SHAPE = rf"whose totals have shape \({N}, \d\), got shape \({N},\)$"
+NONE = "at least one component with sign=1 and is_known=False, got none$"
+BLOCKS = "whose blocks are nonnegative integers, got"
+UNITS = f"whose units are nonnegative integers below {N}, got"
 
 
 @pytest.mark.parametrize(
@@ -229,21 +229,21 @@ UNITS = f"with units that are nonnegative integers below {N}, got"
         ),
         (
             lambda values: [Component(values * np.nan)],
-            "totals that are finite numbers$",
+            "totals are finite numbers$",
         ),
-        ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
+        ([{"blocks": np.zeros(3, int)}], rf"have shape \({N},\), got shape \(3,\)$"),
         ([{"sign": 0}], "with sign 1 or -1, got 0$"),
         ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5 to 0.5$"),
         ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1 to {N - 2}$"),
         ([{"units": np.arange(N) + 1}], f"{UNITS} int64 from 1 to {N}$"),
         (
             [{"units": np.arange(3)}],
-            rf"with units of shape \({N},\), got shape \(3,\)$",
+            rf"whose units have shape \({N},\), got shape \(3,\)$",
         ),
-        ([{"sizes": np.full(N, "big")}], "with sizes that are finite numbers$"),
+        ([{"sizes": np.full(N, "big")}], "whose sizes are finite numbers$"),
         (
             [{"repeats": np.ones(N)}],
-            rf"repeats of shape \(4, {N}\), .* shape \({N},\)$",
+            rf"repeats have shape \(4, {N}\), .* shape \({N},\)$",
         ),
         ([{"sign": -1}], NONE),
         ([{"is_known": True}, {"sign": -1}], NONE),
@@ -268,7 +268,7 @@ def test_components_of_a_wrong_kind(components, message):
         kind = TypeError if "of Component, got" in message else ValueError
         with pytest.raises(kind, match=message) as caught:
             call(Giving(given))
-        assert str(caught.value).startswith("design Giving must return components")
+        assert str(caught.value).startswith("design Giving must return ")
 
 
 @pytest.mark.parametrize("n_units", [2.5, "many", None, True, 0])

@@ -107,7 +107,7 @@ def test_targets_and_batches():
 
 def test_mistakes():
     y, scores, _ = some_detections()
-    with pytest.raises(ValueError, match="may be missing only in positive rows"):
+    with pytest.raises(ValueError, match="must not be missing in negative rows"):
         STEPS(1 - y, scores)
     with pytest.raises(ValueError, match=r"-inf in row 2; a missing value is NaN"):
         STEPS([1, 0, 1, 0] * 5, [0.9, 0.1, -np.inf, 0.3] * 5)

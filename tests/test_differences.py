@@ -448,8 +448,8 @@ differences(metrics=[]) -> ValueError -> metrics must hold at least one
 differences(method="wilson") -> ValueError -> proportion, which 'accuracy' is not
 differences(method="newton") -> ValueError -> method must be one of
 differences(method="score") -> ValueError -> 'score' needs .* 'overlap'
-differences(scale="ratio") -> ValueError -> never negative, which 'mcc' is not
-select(models="A").differences() -> ValueError -> need two models .* got \[\('A',
+differences(scale="ratio") -> ValueError -> never negative, got 'mcc'
+select(models="A").differences() -> ValueError -> must have two models .* got \[\('A',
 """),
 )
 def test_wrong_options(call, error, message):

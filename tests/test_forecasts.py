@@ -265,13 +265,13 @@ MISTAKES = table(
     CrpsCI(fair=2)(Y, Y) -> fair must be True or False, got 2
     WeightedIntervalScoreCI()(Y, ENSEMBLES["A"]) -> mapping of symmetric levels
     WeightedIntervalScoreCI()(Y, {0.1: Y, 0.5: Y}) -> levels \\[0.1 0.5\\]; 'crps' accep
-    IntervalScoreCI(0.8)(Y, MODELS["right"]) -> have the quantiles \\[0.1 0.9\\]
+    IntervalScoreCI(0.8)(Y, MODELS["right"]) -> with the quantiles \\[0.1 0.9\\]
     IntervalCoverageCI(0.98)(Y, ENSEMBLES["A"]) -> at least 99 ensemble members
     IntervalCoverageCI(90)(Y, MODELS["right"]) -> level must be .* did you mean 0.9
     LogScoreCI("norml")(Y, ENSEMBLES["A"]) -> distribution must be the name
     LogScoreCI()(Y, ENSEMBLES["A"]) -> must have columns of parameters of 'norm', got 40
-    LogScoreCI("uniform")(Y, np.c_[Y + 1, Y]) -> with a density above 0 at y_true
-    LogScoreCI()(Y, np.c_[Y, 0 * Y]) -> with a density above 0 at y_true
+    LogScoreCI("uniform")(Y, np.c_[Y + 1, Y]) -> density at y_true is above 0
+    LogScoreCI()(Y, np.c_[Y, 0 * Y]) -> density at y_true is above 0
     SkillScoreCI("crps", reference="A")(Y, Y) -> score must be a metric object
     SkillScoreCI(LogScoreCI(), reference="A")(Y, Y) -> score must be a metric object
     SkillScoreCI(IntervalCoverageCI(0.9), reference="A")(Y, Y) -> score must be a metric

@@ -401,10 +401,10 @@ def test_data_that_are_no_frame(data, kind):
         (
             {"groups": COLUMNS["patient"]},
             TypeError,
-            "groups must name a column of data",
+            "groups must name one or more columns",
         ),
         ({"y_true": COLUMNS["y"]}, TypeError, "y_true must name .*, got ndarray"),
-        ({"y_pred": {"A": 1}}, TypeError, "y_pred must name a column .*, got int"),
+        ({"y_pred": {"A": 1}}, TypeError, "y_pred must name one or more .*, got int"),
         ({"y_pred": ["model_a"] * 2}, ValueError, "y_pred must have distinct names"),
         ({"y_pred": None}, ValueError, "y_pred= must be given for metrics of labels"),
         ({"counts": "sex"}, TypeError, "counts must hold numbers, got '[fm]'"),
@@ -438,7 +438,7 @@ def test_columns_of_one_name(kind):
         data = pa.table([*map(pa.array, pair)], names=["y", "y"])
     else:
         data = pandas_frame({"y": pair[0], "A": pair[1]}).set_axis(["y", "y"], axis=1)
-    twice = r"must have distinct (columns|names), got twice: \['y'\]$"
+    twice = r"must have distinct (columns|names), got the duplicates \['y'\]$"
     with pytest.raises(ValueError, match=f"^data {twice}"):
         joint_report("y", "y", data=data, metrics="accuracy")
     with pytest.raises(ValueError, match=f"^y_pred {twice}"):

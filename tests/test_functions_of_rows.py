@@ -519,7 +519,7 @@ def test_influence_values_on_another_scale(factor, design):
         return mean, factor * influence
 
     metric = make_metric_ci(influence=scaled, name="m", bounds=ANY, reads="numbers")
-    with pytest.raises(ValueError, match=r"scale of the estimate.*changes of .* times"):
+    with pytest.raises(ValueError, match=r"scale of the estimate.*changes by .* times"):
         metric(TRUTH[:250], FORECASTS[:250], **DESIGNS[design])
 
 

@@ -209,7 +209,7 @@ def test_data_frames_and_indexes():
     frame = pd.DataFrame(means_of(GRADES))
     same_intervals(sampled(frame), sampled(GRADES))
     other = frame["B"].iloc[::-1]
-    with pytest.raises(ValueError, match=r"grades\['B'\] must have the index of"):
+    with pytest.raises(ValueError, match=r"grades\['B'\] must have the same index as"):
         grades_report({"A": frame["A"], "B": other})
 
 
@@ -620,7 +620,9 @@ def test_a_data_frame_of_each_model_has_a_column_for_each_scorer():
     with pytest.raises(ValueError, match=r"grades\['A'\] must be an array, .*samples="):
         sampled(frames)
     frames["B"].index = frames["B"].index[::-1]
-    with pytest.raises(ValueError, match=r"grades\['B'\]\['exact'\] must have the ind"):
+    with pytest.raises(
+        ValueError, match=r"grades\['B'\]\['exact'\] must have the same ind"
+    ):
         grades_report(frames)
 
 
@@ -777,7 +779,7 @@ def test_columns_of_items_are_in_the_order_of_the_first_model():
     assert widths(found) == pytest.approx(widths(expected), rel=1e-9)
     indexed = {model: by_index(frame) for model, frame in of_files().items()}
     shuffled = pd.Series(groups, QUESTIONS)[::-1]
-    message = r"groups must have the index of grades\['A'\]"
+    message = r"groups must have the same index as grades\['A'\]"
     with pytest.raises(ValueError, match=message):
         grades_report(indexed, groups=shuffled)
 
@@ -787,9 +789,9 @@ def test_columns_of_items_are_in_the_order_of_the_first_model():
     [
         (
             of_files(question=[*QUESTIONS[1:], "x"]),
-            "got a difference in 'q0' and 'x'; use NaN",
+            "of only some models: 'q0' and 'x'; use NaN",
         ),
-        (of_files(question=np.repeat(QUESTIONS[:20], 2)), "40 rows of 20 items; for"),
+        (of_files(question=np.repeat(QUESTIONS[:20], 2)), "40 rows of 20 items. If"),
         (of_files(question=[*QUESTIONS[:-1], None]), "must name an item in every row"),
         ({"A": FIRST}, r"item must name a column of grades\['A'\], or of data, got 'q"),
     ],

@@ -189,9 +189,9 @@ def test_groups_are_the_units_of_a_horizon():
 @pytest.mark.parametrize(
     ("horizon", "message"),
     [
-        ((100, 400), "include the current number of rows or groups, 500"),
-        ((501, 900), "include the current number of rows or groups, 500"),
-        ([100, 400, 600], "have a look at the current number of rows or groups, 500"),
+        ((100, 400), "include the current number of rows or groups, 500, got"),
+        ((501, 900), "include the current number of rows or groups, 500, got"),
+        ([100, 400, 600], "contain the current number of rows or groups, 500, got"),
         ((100, 500, 900), "a pair"),
         ([500, 100], "ascending"),
         ((0, 900), "ascending"),

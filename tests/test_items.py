@@ -302,7 +302,7 @@ def test_items_beside_labels_scores_and_a_black_box():
     assert report["A", "length"].standard_error == pytest.approx(
         alone["A", "length"].standard_error
     )
-    with pytest.raises(ValueError, match="y_score must name the models of y_pred"):
+    with pytest.raises(ValueError, match="y_score must have the same models as y_pred"):
         joint_report(y, models, y_score={"A": scores["A"]}, metrics=[length, "roc_auc"])
 
 
@@ -374,7 +374,7 @@ def test_moments_of_items_keep_no_items_and_are_saved(tmp_path):
         assert loaded.to_dict() == accumulator.report().to_dict()
     assert "cat" not in json.loads((tmp_path / "sums.json").read_text())
     with pytest.raises(
-        ValueError, match="moments that were kept, got metrics that need other"
+        ValueError, match="the saved moments, got metrics that also need other"
     ):
         JointAccumulator.load(path, {"other": WER}).report()
     with pytest.raises(
@@ -409,7 +409,7 @@ def test_items_are_aligned_and_counted():
     ):
         WER(REFERENCES, ANSWERS["A"][:-1])
     first, second = pd.Series(REFERENCES), pd.Series(ANSWERS["A"])
-    with pytest.raises(ValueError, match="y_pred must have the index of y_true"):
+    with pytest.raises(ValueError, match="y_pred must have the same index as y_true"):
         WER(first.set_axis(range(300, 600)), second.iloc[::-1])
     with pytest.raises(TypeError, match="y_true must be a sequence with an item for"):
         WER("the cat", "the cat")

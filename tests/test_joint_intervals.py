@@ -583,7 +583,9 @@ def test_influence_values_in_a_frame_have_the_labels_of_its_rows():
     expected = joint_intervals(means, influence=frame.to_numpy(), groups=SITE)
     assert_allclose(found.covariance, expected.covariance)
     order = np.arange(90)[::-1]
-    with pytest.raises(ValueError, match="groups must have the index of influence"):
+    with pytest.raises(
+        ValueError, match="groups must have the same index as influence"
+    ):
         joint_intervals(means, influence=frame, groups=pd.Series(SITE).iloc[order])
 
 

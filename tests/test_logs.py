@@ -551,7 +551,7 @@ def test_a_grade_twice_names_both_places(tmp_path):
     name, lines = some_lines()
     (tmp_path / name).write_text("\n".join([*lines, lines[7]]))
     message = rf"line 8 and .*line {len(lines) + 1}: .* must have one grade for item"
-    with pytest.raises(ValueError, match=f"{message}.* runs of a table by a column"):
+    with pytest.raises(ValueError, match=f"{message}.* two runs in a table, add a"):
         logs.read(tmp_path)
     with pytest.raises(ValueError, match=r"in a shell new=new\.json old=old\.json"):
         logs.read([PROMPTFOO, PROMPTFOO])

@@ -296,8 +296,8 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
     column = "score" if kind in ("row", "NaN") else "call"
     parameter = {"y_score" if column == "score" else "y_pred": column}
     message = (
-        "3 of 480 reads missing, in 2 of 60 cases, first in case c004; "
-        "run R2 of old has the most missing reads, 2. Pass missing='drop-cases'"
+        "3 of 480 missing, in 2 of 60 cases, first in case c004. "
+        "Run R2 of old lacks the most predictions, 2. To leave out incomplete cases"
     )
     if kind in ("None", "NA") and frame is pl.from_pandas:
         table = table.assign(call=table["call"].astype("Int64"))
@@ -406,9 +406,7 @@ def test_no_complete_case():
     """Dropping every case is an error that counts, too."""
     table = long_table(*study(n=4))
     reader = "R" + (table["case"].str[-1].astype(int) + 1).astype(str)
-    with pytest.raises(
-        ValueError, match=r"leaves no case: .* got 8 of 32 reads missing"
-    ):
+    with pytest.raises(ValueError, match=r"leaves no case: .* got 8 of 32 missing"):
         Runs.from_long(
             table[table["reader"] != reader],
             **NAMES,

@@ -308,7 +308,7 @@ def test_attributes_of_other_libraries(held, attribute, instead):
 
 FITTED = "LogisticRegression; JointEvaluator accepts fitted models, and predicts$"
 IN_A_FILE = r"read the file first, or use the command skci report big\.parquet$"
-SWAPPED = r"^y_true .*; are y_true and the predictions of models swapped\?$"
+SWAPPED = r"^y_true.*; are y_true and the predictions of models swapped\?$"
 
 
 @pytest.mark.parametrize(
@@ -328,17 +328,17 @@ joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv
 joint_report(Y, y_score={{"A": MODEL}}, metrics="roc_auc") -> {FITTED}
 F1CI()(Y, MODEL) -> {FITTED}
 JointEvaluator({{"A": A}}, "f1").evaluate(X, Y)
-    -> got 'A': ndarray of shape \(60,\); joint_report accepts predictions$
+    -> got 'A': ndarray of shape \(60,\); pass predictions to joint_report instead$
 joint_report(Y, A, metrics=[F1CI]) -> of the class, F1CI\(\)$
 joint_report("y", "a", data="big.parquet", metrics="f1") -> {IN_A_FILE}
 F1CI()("big.parquet", A) -> {IN_A_FILE}
 F1CI()("y", A) -> ; pass the column, data\['y'\]$
 joint_report("y", "a", data=FRAME, metrics="f1", groups=FRAME["y"])
-    -> ^groups must name a column of data, .* got Series; pass its name, 'y'$
+    -> ^groups must name one or more columns of data, got Series; pass its name, 'y'$
 skci.sample_size("accuracy", power=0.8) -> passed with difference and disagreement
 F1CI(average="macros")(Y, A) -> got 'macros'; did you mean 'macro'\?
 joint_report(Y, MODELS, metrics=["f1", "mcc"]).differences(scale="ratio")
-    -> 'mcc' is not; use scale='difference', or select other metrics by metrics=
+    -> got 'mcc'; use scale='difference', or select other metrics with metrics=
 REPORT["A", "f1"].pvalue() -> ^null must be a number in
 REPORT.contrasts([[1, -1, 0, 0]], [""]) -> ^labels must be 1 distinct names, one for
 REPORT.contrasts(np.eye(4)[:2], ["", "C"]) -> ^labels must be 2 distinct names
@@ -428,7 +428,7 @@ def test_samples_of_items_are_told(scores, samples):
 report -> are required: FILE, --truth;
 report FILE --truth=y -> --models or --scores must be given
 report FILE --truth=y --models=a,y
-    -> --models y is also --truth; for a column that says whether each answer
+    -> --models must not name the column of --truth, got y; for a column
 report FILE --truth=y --metrics=f1,roc_auc
     -> --models must be given for metrics of labels, got f1
 report FILE --truth=y --metrics=f1 --models a b

@@ -119,7 +119,8 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     other = accumulated("moments of numbers", metrics=metrics)
     assert (loaded + other).n_samples == 2 * N
     with pytest.raises(
-        ValueError, match=r"kept, got metrics that need pinball_loss\(0\.3\)"
+        ValueError,
+        match=r"saved moments, got metrics that also need pinball_loss\(0\.3\)",
     ):
         JointAccumulator.load(path, skci.MeanPinballLossCI(alpha=0.3))
     with pytest.raises(ValueError, match=r"moments=True needs .* got median"):

@@ -731,5 +731,5 @@ def test_hinge_loss_is_of_decision_values_where_there_are_probabilities():
 def test_probabilities_and_decision_values_are_not_in_one_report():
     y, X = DATA["binary"]
     evaluator = JointEvaluator({"A": Decides("binary")}, ["log_loss", "hinge_loss"])
-    with pytest.raises(ValueError, match=r"the same scores of an estimator, got .*log"):
+    with pytest.raises(ValueError, match=r"the same method of an estimator, got .*log"):
         evaluator.evaluate(X, y)

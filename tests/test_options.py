@@ -263,8 +263,8 @@ def test_things_that_are_not_metrics(metric):
     ("metrics", "message"),
     [
         *[(none, "^metrics must hold at least one entry") for none in ([], {}, ())],
-        (["f1", "mcc", "f1"], r"^metrics must have .*names, got twice: \['f1'\]$"),
-        (["f1", F1CI(method="delta")], r"^metrics must have .* twice: \['f1'\]$"),
+        (["f1", "mcc", "f1"], r"^metrics must have .*, got the duplicates \['f1'\]$"),
+        (["f1", F1CI(method="delta")], r"^metrics must .* duplicates \['f1'\]$"),
     ],
 )
 def test_no_metrics_and_metrics_of_one_name(metrics, message):
@@ -278,7 +278,7 @@ def test_no_metrics_and_metrics_of_one_name(metrics, message):
     [[("a", P), ("b", P), ("a", Y)], pd.DataFrame({"a": P, "b": P})[["a", "b", "a"]]],
 )
 def test_models_of_one_name(models):
-    message = r"^y_pred must have distinct names, got twice: \['a'\]$"
+    message = r"^y_pred must have distinct names, got the duplicates \['a'\]$"
     with pytest.raises(ValueError, match=message):
         joint_report(Y, models, metrics="f1")
 
@@ -317,7 +317,7 @@ def test_predictions(y_pred, error, message):
         (None, TypeError, "a mapping .*, got None"),
         ("ab", TypeError, "a mapping .*, got an entry 'a'"),
         ({}, ValueError, "at least one entry, got none"),
-        ([("a", Predicts()), ("a", Predicts())], ValueError, r"got twice: \['a'\]"),
+        ([("a", Predicts()), ("a", Predicts())], ValueError, r"duplicates \['a'\]"),
         ({"a": StandardScaler()}, TypeError, "a predict method, got 'a': Standard"),
         (
             {"a": LogisticRegression},

@@ -242,9 +242,9 @@ def test_wrong_parameters(options, message):
 @pytest.mark.parametrize("name", ["f1", "precision", "kappa", "recall_macro"])
 def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
     options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
-    with pytest.raises(ValueError, match="which is not a proportion of all rows"):
+    with pytest.raises(ValueError, match="metric must be a proportion of all rows"):
         sample_size(name, expected={"prevalence": 0.3}, **options)
-    with pytest.raises(ValueError, match=r"'prevalence': ...} .* 'recall', got None"):
+    with pytest.raises(ValueError, match=r"'prevalence': 0.5}, .* given, got None"):
         sample_size("recall", **options)
 
 

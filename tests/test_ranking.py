@@ -562,10 +562,10 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"reports on models or estimates.*for 'b'"):
+        with pytest.raises(TypeError, match=r"joint reports, and estimates .*for 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
-    with pytest.raises(TypeError, match="estimates for single models"):
+    with pytest.raises(TypeError, match="estimates that compare no models"):
         combine_independent([difference])
     other = joint_report(y, models, metrics=["accuracy"], confidence_level=0.9)
     again = joint_report(*some_models(200, seed=1, A=0.85, B=0.75), metrics="accuracy")
@@ -573,7 +573,7 @@ def test_wrong_sets():
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
         ([report, other], "the same confidence level"),
-        ({1: report, "1": again}, "distinct models and metrics, got twice: .*1 A, acc"),
+        ({1: report, "1": again}, "models and metrics, got the duplicates .*1 A, acc"),
     ]:
         with pytest.raises(ValueError, match=message):
             combine_independent(wrong)

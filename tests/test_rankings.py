@@ -103,7 +103,7 @@ def test_matrices_and_rows_have_the_same_estimates():
     )
     assert_allclose(rows.estimates, matrix.estimates, rtol=1e-12)
     assert_allclose(rows.covariance, matrix.covariance, rtol=1e-9, atol=1e-15)
-    with pytest.raises(ValueError, match=r"requires either query, .* got both$"):
+    with pytest.raises(ValueError, match=r"requires either a query .* got both$"):
         NDCGCI()(y, scores, query=np.arange(40))
 
 
@@ -282,15 +282,15 @@ def test_names():
     [
         (
             {"query": None},
-            r"'ndcg' requires either query, the query of each row, .* got neither$",
+            r"'ndcg' requires either a query for each row, .* got neither$",
         ),
         ({"counts": np.ones(len(ROWS), int)}, "counts must not be given with query"),
         (
             {"sample_weight": np.arange(len(ROWS)) + 1},
-            "sample_weight must be one number in each query, got several in 26",
+            "sample_weight must have one number in each query, got several in query 26",
         ),
-        ({"groups": np.arange(len(ROWS))}, "groups must name one in each query"),
-        ({"by": np.arange(len(ROWS)) % 2}, "by must name one subgroup in each query"),
+        ({"groups": np.arange(len(ROWS))}, "groups must have one name in each query"),
+        ({"by": np.arange(len(ROWS)) % 2}, "by must have one subgroup in each query"),
         ({"query": np.arange(5)}, "query must have an entry for each of the"),
         (
             {"design": skci.designs.Strata(np.arange(len(ROWS)) % 2)},
@@ -474,7 +474,7 @@ def test_rankers_are_evaluated_by_what_they_predict():
     scorer = skci.NDCGCI(k=3).scorer()
     assert scorer(Ranker(), X, y, query=query) == pytest.approx(expected, rel=1e-12)
     assert repr(scorer) == "NDCGCI(k=3).scorer()"
-    with pytest.raises(ValueError, match=r"^'ndcg@3' requires either query"):
+    with pytest.raises(ValueError, match=r"^'ndcg@3' requires either a query for"):
         evaluator.evaluate(X, y)
     with pytest.raises(TypeError, match="need an estimator with predict_proba"):
         skci.JointEvaluator({"A": Ranker()}, ["mrr", "roc_auc"]).evaluate(

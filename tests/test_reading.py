@@ -164,7 +164,8 @@ def test_two_models_that_are_named_as_labels_stay_two():
 )
 def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric):
     message = (
-        "^y_score must have one column named by each label, .*. Pass labels= to the"
+        "^y_score must have a column for each label, .*. If the data lack a label, "
+        "pass labels= to the metric"
     )
     with pytest.raises(ValueError, match=message):
         metric(y_true, frame(scores))
@@ -190,7 +191,9 @@ def test_scores_of_targets_are_read_by_name(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_predictions_of_targets_in_another_order_are_an_error(frame):
-    message = "^y_pred must have the columns of y_true, got the same labels in another"
+    message = (
+        "^y_pred must have the same columns as y_true, got the same labels in another"
+    )
     with pytest.raises(ValueError, match=message):
         F1CI(average="macro")(frame(TARGETS), frame(TARGETS[NAMES[::-1]]))
 
@@ -214,7 +217,7 @@ def test_labels_and_scores_of_a_model_without_a_name():
     right = sk.accuracy_score(ANIMAL, guess), log_loss(ANIMAL, SHARES)
     assert_allclose(report.estimates, right)
     others = {"A": SHARES, "B": SHARES}
-    with pytest.raises(ValueError, match="y_score must name the models of y_pred"):
+    with pytest.raises(ValueError, match="y_score must have the same models as y_pred"):
         joint_report(ANIMAL, guess, y_score=others, metrics=metrics)
 
 

@@ -283,7 +283,7 @@ def test_deviance_of_zero_truths():
         (Y, P[:-1], "y_pred must have an entry for each of the 250 rows"),
         (Y, P * np.nan, "y_pred must hold finite numbers"),
         ([], [], r"y_true must have a row for each sample .*, got shape \(0,\)"),
-        (np.stack([Y, Y], axis=1), P, r"shape of y_true, \(250, 2\), got \(250, 1\)"),
+        (np.stack([Y, Y], axis=1), P, r"shape as y_true, \(250, 2\), got \(250, 1\)"),
         (
             Y,
             np.stack([P, P], axis=1),
@@ -436,7 +436,7 @@ def test_scaled_errors_are_those_over_the_errors_of_the_naive_forecast():
         ),
         (
             {"y_train": [1, 2, 1, 2], "seasonality": 2},
-            r"change within 2 steps, got shape \(4,\)",
+            r"differ 2 steps apart, got shape \(4,\)",
         ),
         ({"y_train": [[1, 2], [2, 4]]}, "a column for each of the 1 targets, or one"),
         ({"y_train": [1, np.nan]}, "y_train must hold finite numbers"),

@@ -267,9 +267,9 @@ def test_ways_to_write_a_requirement(text, subject, value):
     ("text", "message"),
     [
         ("brier_score: A > B - 0.05", r" lower .*'brier_score: A <= B \+ 0.05', or"),
-        ("A brier_score >= B", r"'A brier_score >= B': .*'A brier_score <= B', or"),
-        ("A <= B recall + .5", " higher recall is better, .*'A >= B recall - 0.5'"),
-        ("A recall <= B + 1e-3", r"contain 'A recall <= B \+ 0.001': higher recall"),
+        ("A brier_score >= B", r"'A brier_score >= B', .*'A brier_score <= B', or"),
+        ("A <= B recall + .5", "higher values of recall are .*'A >= B recall - 0.5'"),
+        ("A recall <= B + 1e-3", r"contain 'A recall <= B \+ 0.001', because higher"),
     ],
 )
 def test_a_comparison_is_not_met_by_a_worse_model(text, message):
@@ -306,7 +306,7 @@ def test_differences_that_there_are_not():
     scores = {"A": np.linspace(0, 1, 500), "B": np.linspace(0, 1, 500) ** 2}
     report = threshold_report(Y, scores, metrics="recall", thresholds=[0.2, 0.5])
     assert len(report.requirements("A - B >= -1")) == 2
-    with pytest.raises(ValueError, match="must apply to models; use"):
+    with pytest.raises(ValueError, match="must apply to models, not to"):
         report.where("A - B recall >= -0.5")
 
 

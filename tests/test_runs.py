@@ -494,7 +494,7 @@ def test_columns_that_are_not_named_are_explained():
         (
             lambda y, a: {"A": Runs([a, a]), "A, run 1": a},
             ValueError,
-            "y_pred must have distinct names, got twice: \\['A, run 1'\\]",
+            "y_pred must have distinct names, got the duplicates \\['A, run 1'\\]",
         ),
     ],
 )
@@ -615,5 +615,5 @@ def test_names_of_models_and_runs_that_make_one_name_are_refused():
         }
     )
     names = {"model": "model", "item": "item", "run": "run", "samples": "runs"}
-    with pytest.raises(ValueError, match=r"twice: .*a, run 1, run 2"):
+    with pytest.raises(ValueError, match=r"duplicates .*a, run 1, run 2"):
         grades_report("grade", data=rows, **names)

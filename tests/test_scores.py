@@ -268,7 +268,7 @@ def test_covariance_of_labels_and_scores(groups):
 def test_names_of_labels_and_scores_agree():
     for scores in ({"a": SCORES["A"]}, SCORES, SCORES["A"]):
         with pytest.raises(
-            ValueError, match=r"y_score must name the models of y_pred, \["
+            ValueError, match=r"y_score must have the same models as y_pred, \["
         ):
             joint_report(Y, {"A": LABELS["A"]}, y_score=scores, metrics=["f1", "auc"])
     report = joint_report(Y, LABELS["A"], y_score=SCORES["A"], metrics=["f1", "auc"])

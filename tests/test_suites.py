@@ -220,7 +220,7 @@ def test_the_header_and_the_level():
             {"a": np.ones((2, 5)), "b": np.ones((2, 4))},
             {},
             ValueError,
-            r"the tasks of the first model, got shape \(2, 4\)",
+            r"number of tasks for all models, got shape \(2, 4\)",
         ),
         (SCORES, {"metrics": "median"}, KeyError, "metric must be one of"),
         (SCORES, {"target": np.inf}, ValueError, "target must be"),

@@ -337,7 +337,7 @@ def test_names():
         (["integrated_brier"], "needs times; use IntegratedBrierCI"),
         (
             ["concordance", "f1"],
-            r"got .*'f1': 'labels'}\. Pass y_true by metric to .*skci\.event_by",
+            r"got .*'f1': 'labels'}\. To combine several kinds, pass .*skci\.event_by",
         ),
         (["concordance", "r2"], r"got .*'events and times', 'r2': 'numbers'}"),
         ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
@@ -364,7 +364,7 @@ def test_mistakes_in_metrics(metrics, message):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (TIME, r"must have the event, 0 or 1, .* got shape \(300,\)"),
+        (TIME, r"must be an array of events, 0 or 1, .* got shape \(300,\)"),
         (Y[:, ::-1], r"the event first, got the event \d"),
         (Y * [2, 1], "the event first, got the event 2$"),
         (Y - [0, 5], "y_true must have times of 0 or more, got -"),
@@ -390,7 +390,7 @@ def test_other_mistakes():
         skci.RocAucCI()(STRUCTURED, RISKS["A"])
     with pytest.raises(ValueError, match="y_score= must be given for metrics of"):
         joint_report(Y, RISKS, metrics="concordance")
-    with pytest.raises(ValueError, match="y_score must name the models of y_pred"):
+    with pytest.raises(ValueError, match="y_score must have the same models as y_pred"):
         joint_report(
             Y, {"A": SURVIVAL["A"]}, y_score={"B": RISKS["B"]}, metrics=METRICS
         )

@@ -141,17 +141,17 @@ def test_differences_runs_folds_strata_and_rows_without_weight():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"truths": {"error rate": TEXT}}, r"y_true by metric must have an entry"),
-        ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true by metric .* got .*'typo'\]"),
-        ({"y_pred": {"error rate": HEARD}}, r"y_pred by metric must have an entry"),
+        ({"truths": {"error rate": TEXT}}, r"y_true, a mapping by metric, must"),
+        ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true, a mapping .* got .*'typo'\]"),
+        ({"y_pred": {"error rate": HEARD}}, r"y_pred, a mapping by metric, must"),
         (
             {"y_pred": {"*": LABELS, "typo": HEARD}},
-            r"y_pred by metric .* got .*'typo'\]",
+            r"y_pred, a mapping .* got .*'typo'\]",
         ),
         (
             {"truths": LABEL, "y_pred": {"accuracy": LABELS, "*": LABELS}}
             | {"metrics": ["accuracy", "f1"]},
-            r"y_pred by metric needs y_true by metric; pass y_true={'\*': y_true}$",
+            r"y_pred must not be a mapping by metric, .*; pass y_true={'\*': y_true}$",
         ),
         (
             {"truths": TRUTHS | {"error rate": TEXT[:-1]}, "query": None}

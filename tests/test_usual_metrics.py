@@ -103,7 +103,7 @@ def test_numbers_are_those_of_the_metrics_by_name():
 def test_metrics_that_cannot_be_chosen():
     with pytest.raises(ValueError, match=r"^y_pred or y_score must be given"):
         joint_report(BINARY)
-    with pytest.raises(ValueError, match=r"^pos_label must be given to choose metrics"):
+    with pytest.raises(ValueError, match=r"^pos_label must be given to choose default"):
         joint_report(WORDS, y_score=NUMBERS)
     with pytest.raises(TypeError, match="y_score must hold numbers"):
         joint_report(BINARY, y_score=WORDS)

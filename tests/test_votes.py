@@ -207,7 +207,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
 @pytest.mark.parametrize(
     ("votes", "options", "match"),
     [
-        ((["a", "a"], ["b", "a"], ["first"] * 2), {}, "differ, got a twice in row 1"),
+        ((["a", "a"], ["b", "a"], ["first"] * 2), {}, "got a for both in row 1"),
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
         ((["a"], ["b"], [1]), {}, "got 1 in row 0; replace .* by 'first', 'second' an"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),

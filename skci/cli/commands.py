@@ -159,8 +159,8 @@ def _pilot(arguments: Namespace) -> int:
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(
-            "with a pilot FILE, --truth must be given, but not --expected and "
-            "--disagreement"
+            "--truth must be given with a pilot FILE, and --expected and "
+            "--disagreement must not be given"
         )
     if (arguments.half_width is None) == (arguments.power is None):
         raise ValueError("either --half-width or --power must be given")

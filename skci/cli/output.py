@@ -126,8 +126,8 @@ class Output(NamedTuple):
         """Return the table of a single report as CSV."""
         if len(self.reports) > 1:
             raise ValueError(
-                "--format csv writes a single table; use json for all reports, or skci "
-                "compare for differences alone"
+                "--format csv writes a single table; use --format json for several "
+                "reports, or the command skci compare for differences only"
             )
         text = io.StringIO()
         table = _table(*self.reports.values())

@@ -105,7 +105,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
         _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
-            f"{join_names(arguments.files)} must have rows with a weight and a count "
+            f"{join_names(arguments.files)} must have rows whose weight and count are "
             "above 0, got none"
         )
     report = accumulator.report()
@@ -192,8 +192,8 @@ def _columns(arguments: Namespace) -> dict[str, Any]:
     scores, models = (options.get(name) or {} for name in ("y_score", "y_pred"))
     if (truth := options.get("y_true")) in models.values():
         raise ValueError(
-            f"--models {truth} is also --truth; for a column that says whether each "
-            "answer is right, use skci grades"
+            f"--models must not name the column of --truth, got {truth}; for a column "
+            "that says whether each answer is right, use the command skci grades"
         )
     if len(models) == len(scores) and scores == {x: x for x in scores}:
         scores = dict(zip(models, scores.values(), strict=True))

@@ -279,7 +279,7 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
     if not isinstance(column, str):
         name = getattr(column, "name", None)
         raise TypeError(
-            f"{parameter} must name a column of data, or columns, got "
+            f"{parameter} must name one or more columns of data, got "
             f"{type(column).__name__}{f'; pass its name, {name!r}' * bool(name)}"
         )
     if column not in columns:

@@ -212,13 +212,14 @@ class GradedSamples:
         """
         names, codes = names_in(columns, "model", "scorer", "item", "sample")
         if "sample" in codes:
-            check_apart(names, codes, "sample must distinguish the samples of an item")
+            check_apart(names, codes, "sample", "the samples of an item")
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
-                "design must have an attribute 'columns' with the names of all "
-                "attributes that have one value per row, because rows are sorted by "
-                f"item, got {type(rows.design).__name__}; see skci.designs.Design"
+                "design must have an attribute 'columns' with the names of its "
+                "attributes that contain one value for each row, got "
+                f"{type(rows.design).__name__}. The values are sorted by item together "
+                "with the rows; see skci.designs.Design"
             )
 
         row_columns = {name: columns.get(name) for name in rows.columns}
@@ -334,11 +335,12 @@ class GradedSamples:
             raise ValueError(
                 f"{_GRADES} must cover all {kind}, got no grades of some {kind} for "
                 f"{lacking}. Set missing_grades='drop' (in a shell --missing-grades "
-                "drop) to average the other samples of each item, and to compare all "
-                f"models on the {everywhere.sum()} of {n} items graded for all models; "
-                "'pairwise' to compare two models on the items graded for both; or a "
-                "number, such as 0, to replace missing grades. "
-                "Or pass the grades of a judge for all items, as in proxy=judge"
+                "drop) to average only graded samples, and to compare all models on "
+                f"the {everywhere.sum()} of {n} items graded for all models. Set "
+                "missing_grades='pairwise' to compare each pair of models on the items "
+                "graded for both models. Set missing_grades to a number, such as 0, to "
+                "replace missing grades. If a judge graded all items, pass the grades "
+                "of the judge, as in proxy=judge"
             )
         if not selected.any():
             raise ValueError(
@@ -401,8 +403,8 @@ def _items_of(
     if len(names) < len(labels):
         raise ValueError(
             f"{name} must have one row for each item, got {len(labels)} rows of "
-            f"{len(names)} items; for several samples of an item pass data= with a row "
-            "for each sample"
+            f"{len(names)} items. If items have several samples, pass data= with one "
+            "row for each sample"
         )
     return labels
 
@@ -413,8 +415,8 @@ def _matching_order(labels: Array, item_names: Array, parameter: str) -> Array:
     if differing := position.keys() ^ {*item_names.tolist()}:
         listed = join_names(first_names(sorted(map(repr, differing)), _MAX_NAMED))
         raise ValueError(
-            f"{parameter} must have the items of the other models, got a difference in "
-            f"{listed}; use NaN for items without grades"
+            f"{parameter} must have the same items as the other models, got items of "
+            f"only some models: {listed}; use NaN for items without grades"
         )
     return np.array([position[label] for label in item_names.tolist()])
 
@@ -437,9 +439,9 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
         raise ValueError(
             f"{name} must have one column unless samples= describes the columns, got "
             f"shape {numbers.shape}. Pass samples='independent' if each item was "
-            "sampled repeatedly and independently; samples='runs' if all items in a "
-            "column share a run, such as a training seed; samples='paired-runs' if "
-            f"all models also share the run, such as a judge{hint}"
+            "sampled repeatedly and independently. Pass samples='runs' if all items in "
+            "a column share a run, such as a training seed. Pass samples='paired-runs' "
+            f"if all models also share the run, such as a judge{hint}"
         )
     return numbers
 

@@ -59,13 +59,12 @@ def distinct_labels(
             f"{name} must hold labels, got {short_repr(column[0])}{TAGS_HINT}"
         ) from error
     labels = distinct.tolist()
-    error_prefix = f"{name} must hold a label in every row"
     rows = positions
     if kept is not ...:
         rows = np.full(len(kept), -1)
         rows[kept] = positions
     unanswered = missing_hint(name, None) or answer_hint(name, labels)
-    check_present(labels, error_prefix, rows, unanswered)
+    check_present(labels, name, "hold a label in every row", rows, unanswered)
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             tags = TAGS_HINT if isinstance(label, tuple | frozenset) else ""
@@ -100,8 +99,9 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
         got = [
             f"{join_names(sorted(kinds))} in {name}" for name, kinds in pairs if kinds
         ]
-        error_prefix = f"{join_names(names)} must hold labels of one type"
-        raise ValueError(f"{error_prefix}, got {', '.join(got)}")
+        raise ValueError(
+            f"{join_names(names)} must hold labels of one type, got {', '.join(got)}"
+        )
     return sorted(set().union(*label_sets))
 
 
@@ -180,12 +180,12 @@ def check_labels(labels: Any) -> list[Any]:
     return checked
 
 
-def check_two_labels(labels: Sequence[Any], error_prefix: str) -> None:
+def check_two_labels(labels: Sequence[Any], source: str) -> None:
     """Check that at most two labels occur."""
     if len(labels) > 2:
         listed = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{error_prefix} hold two labels, got {len(labels)}: {', '.join(listed)}; "
+            f"{source} must hold two labels, got {len(labels)}: {', '.join(listed)}; "
             "compare one class with the rest, as in y == label, or average over all "
             "classes, as in f1_macro"
         )

@@ -141,7 +141,7 @@ class Means:
         if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
-                "metrics must use only moments that were kept, got metrics that need "
+                "metrics must need only the saved moments, got metrics that also need "
                 f"{', '.join(names)}"
             )
         origins = {v: self.origins[v] for monomial in selected for v in monomial}
@@ -309,9 +309,9 @@ class MomentSample(Sample):
         n_columns = len(with_variables(monomials))
         if n_columns > _MAX_COLUMNS:
             raise ValueError(
-                f"moments=True keeps at most {_MAX_COLUMNS} losses and numbers for all "
-                f"models and metrics, got {n_columns}; pass fewer models or metrics at "
-                "a time"
+                f"moments=True supports at most {_MAX_COLUMNS} columns of losses and "
+                f"numbers, over all models and metrics, got {n_columns}; pass fewer "
+                "models or metrics at a time"
             )
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:

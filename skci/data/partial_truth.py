@@ -225,9 +225,7 @@ def _filled(
         parameter = parameter_name(name, "y_pred" if by_prediction else _PROXY)
         read.append(as_array(values, parameter, "an array of labels"))
         check_length(read[-1], len(entries), parameter, _ALL_ROWS)
-        check_present(
-            read[-1].ravel().tolist(), f"{parameter} must have a value in every row"
-        )
+        check_present(read[-1].ravel().tolist(), parameter, "have a value in every row")
     if read and (by_prediction or not labelled.any()):
         fillers = read[0].tolist()
     else:

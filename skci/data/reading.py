@@ -152,7 +152,7 @@ class Reader:
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
             label = check_label(wanted.abstain, "abstain")
-            checks.check_present([label], "abstain must be a label")
+            checks.check_present([label], "abstain", "be a label")
             if targets or kind != "labels":
                 raise ValueError(
                     "abstain must not be set for several targets, numbers or items, "
@@ -411,7 +411,7 @@ class Reader:
                 labels_of_all, requirements.pos_label, is_symmetric
             )
         elif not requirements.several:
-            check_two_labels(labels_of_all, f"{join_names(names)} must")
+            check_two_labels(labels_of_all, join_names(names))
         return Vocabulary(
             tuple(labels_of_all), abstains=requirements.abstain is not None
         )

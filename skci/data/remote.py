@@ -200,14 +200,14 @@ def _cut(values: Any, name: str, rows: tuple[float, ...], truth: str) -> list[An
     if np.isnan([*rows, *sizes]).any():
         if len(sizes) != len(rows):
             raise ValueError(
-                f"{name} must have the {len(rows)} blocks of {truth} if the sizes of "
-                f"blocks are unknown, got {len(sizes)}; call the method "
-                "compute_chunk_sizes of the Dask arrays first"
+                f"{name} must have as many blocks as {truth}, {len(rows)}, if the "
+                f"sizes of blocks are unknown, got {len(sizes)} blocks; call the "
+                "method compute_chunk_sizes of the Dask arrays first"
             )
         rows = sizes
     elif sum(rows) != sum(sizes):
         raise ValueError(
-            f"{name} must have the {sum(rows)} rows of {truth}, got {sum(sizes)}"
+            f"{name} must have as many rows as {truth}, {sum(rows)}, got {sum(sizes)}"
         )
     whole = dict.fromkeys(range(1, array.ndim), -1)
     blocks = array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()

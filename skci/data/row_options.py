@@ -158,10 +158,10 @@ class RowOptions:
             check_mutually_exclusive("query", {"counts": self.counts})
             names, positions = named(self.query, "query", "query")
             queries = Queries.of(names, positions[selected])
-            queries.check_constant(weights, "sample_weight must be one number")
-            queries.check_constant(clusters and clusters[1], "groups must name one")
+            queries.check_constant(weights, "sample_weight", "number")
+            queries.check_constant(clusters and clusters[1], "groups", "name")
             codes = None if subgroups is None else subgroups.codes
-            queries.check_constant(codes, f"{self.by_name} must name one subgroup")
+            queries.check_constant(codes, self.by_name, "subgroup")
         rows = ValidatedRowOptions(
             n, selected, weights, counts, clusters, subgroups, queries
         )
@@ -181,8 +181,8 @@ class RowOptions:
         if isinstance(design, Strata):
             if design.average != "micro":
                 raise ValueError(
-                    "average of Strata must be 'micro', except in joint_report and "
-                    f"grades_report, got {design.average!r}"
+                    "average of Strata must be 'micro', except in the functions "
+                    f"joint_report and grades_report, got {design.average!r}"
                 )
             check_mutually_exclusive(title, exclusive)
             return rows.in_strata(*named(design.strata, *self._of_design, "stratum"))
@@ -468,8 +468,8 @@ def _without_missing(values: Any, name: str) -> Array:
     """Return a column of a design as a vector, and check that no value is missing."""
     column = _as_names(values, name)
     if _may_be_missing(column):
-        error_prefix = f"{name} must have a value in every row"
-        check_present(column.tolist(), error_prefix, np.arange(len(column)))
+        rows = np.arange(len(column))
+        check_present(column.tolist(), name, "have a value in every row", rows)
     return column
 
 
@@ -534,8 +534,8 @@ def distinct_names(
             positions = index[positions]
         if _may_be_missing(names):
             article = "an" if kind == "item" else "a"
-            error_prefix = f"{parameter} must name {article} {kind} in every row"
-            check_present(names.tolist(), error_prefix, positions, hint)
+            requirement = f"name {article} {kind} in every row"
+            check_present(names.tolist(), parameter, requirement, positions, hint)
         if names.dtype.kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
@@ -564,7 +564,8 @@ def names_in(
 def check_apart(
     names: Mapping[str, Array],
     codes: Mapping[str, Array],
-    error_prefix: str,
+    parameters: str,
+    distinguished: str,
     hint: str = "",
 ) -> None:
     """Check that no two rows have the same combination of names."""
@@ -576,7 +577,8 @@ def check_apart(
             f"{parameter} {values[k]!s}" for (parameter, values), k in name_index
         ]
         raise ValueError(
-            f"{error_prefix}, got more than one row of {join_names(row_names)}{hint}"
+            f"{parameters} must distinguish {distinguished}, got more than one row of "
+            f"{join_names(row_names)}{hint}"
         )
 
 

@@ -30,8 +30,8 @@ _PROBABILITY_ERROR = 1e-3  # maximum error of the sum of all probabilities
 _SINGLE = float(np.finfo(np.float32).eps)
 _MANY_ROWS = 10  # minimum number of rows for integer scores to look like labels
 _SURVIVAL = (
-    "must have the event, 0 or 1, and the time of each row: a structured array with "
-    "two fields, as in scikit-survival, or two columns, the event first"
+    "an array of events, 0 or 1, and times: a structured array with two fields, as in "
+    "scikit-survival, or two columns, the event first"
 )
 _MAX_NAMES = 5  # maximum number of rows named in a message
 RUNS_HINT = (
@@ -131,7 +131,8 @@ def check_length(values: Array, n: int, name: str, truth: str, hint: str = "") -
 
 def check_present(
     values: Iterable[Any],
-    error_prefix: str,
+    name: str,
+    requirement: str,
     positions: Array | None = None,
     hint: str = "",
 ) -> None:
@@ -146,7 +147,8 @@ def check_present(
             row = "" if positions is None else f" in row {np.argmax(positions == k)}"
             remedy = hint if is_null(value) else ""
             raise ValueError(
-                f"{error_prefix}, got a missing or infinite value{row}: {value}{remedy}"
+                f"{name} must {requirement}, got a missing or infinite value{row}: "
+                f"{value}{remedy}"
             )
 
 
@@ -274,7 +276,7 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
         has_columns = values.ndim == 2 and len(values) == len(truth)
         runs = f"; joint_report accepts y_true and y_pred by metric, and {RUNS_HINT}"
         raise ValueError(
-            f"{name} must have the shape of {truth_name}, {truth.shape}, got "
+            f"{name} must have the same shape as {truth_name}, {truth.shape}, got "
             f"{values.shape}{runs * has_columns}"
         )
     return values
@@ -284,7 +286,7 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
     """Check that predictions and scores are from the same models."""
     if {*y_pred} != {*y_score}:
         raise ValueError(
-            f"y_score must name the models of y_pred, {list(y_pred)}, got "
+            f"y_score must have the same models as y_pred, {list(y_pred)}, got "
             f"{list(y_score)}"
         )
 
@@ -321,7 +323,7 @@ def shape_of(values: Any) -> tuple[int, ...]:
 
 
 def clip_to_unit(
-    values: Array, error_prefix: str, hint: str = "", eps: float = _SINGLE
+    values: Array, name: str, use: str, hint: str = "", eps: float = _SINGLE
 ) -> Array:
     """Check that numbers are between 0 and 1, and clip rounding errors.
 
@@ -337,7 +339,8 @@ def clip_to_unit(
         if low >= 0 and 10 < high <= 100:
             remedy = "; divide percentages by 100"
         raise ValueError(
-            f"{error_prefix}, got values from {low} to {high}{remedy}{hint}"
+            f"{name} must hold probabilities {use}, got values from {low} to "
+            f"{high}{remedy}{hint}"
         )
     return np.clip(values, 0, 1)
 
@@ -346,15 +349,15 @@ def check_probabilities(
     scores: Array, model: str, what: str, hint: str = "", eps: float = _SINGLE
 ) -> Array:
     """Check that scores are probabilities that add up to 1 over all labels."""
-    error_prefix = f"{parameter_name(model, 'y_score')} must hold probabilities"
-    scores = clip_to_unit(scores, f"{error_prefix} for {what}", hint, eps)
+    name = parameter_name(model, "y_score")
+    scores = clip_to_unit(scores, name, f"for {what}", hint, eps)
     if scores.ndim == 2:
         totals = scores.sum(axis=1)
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
-                f"{error_prefix} of all labels for {what}, got a row with the sum "
-                f"{worst:g}; divide each row by its sum, as in y_score / "
+                f"{name} must hold probabilities of all labels for {what}, got a row "
+                f"with the sum {worst:g}; divide each row by its sum, as in y_score / "
                 f"y_score.sum(axis=1, keepdims=True){hint}"
             )
     return scores
@@ -390,16 +393,16 @@ class Alignment:
             is_subset = all(x in checked for x in labels)
             if is_subset and Counter(labels) == Counter(checked):
                 raise ValueError(
-                    f"{name} must have the {axis} of {other}, got the same labels in "
-                    "another order; reorder with .loc, or pass .to_numpy() to use "
+                    f"{name} must have the same {axis} as {other}, got the same labels "
+                    "in another order; reorder with .loc, or pass .to_numpy() to use "
                     "positions"
                 )
             if axis == "index" and not _may_be_new(labels, checked):
                 unknown = next((x for x in labels if x not in checked), labels[0])
                 raise ValueError(
-                    f"{name} must have the index of {other}, got other labels, such as "
-                    f"{unknown!r}; select the same rows with .loc, or pass .to_numpy() "
-                    "to use positions"
+                    f"{name} must have the same index as {other}, got other labels, "
+                    f"such as {unknown!r}; select the same rows with .loc, or pass "
+                    ".to_numpy() to use positions"
                 )
         self._checked.append((name, axis, labels))
 
@@ -420,16 +423,16 @@ def check_survival(y_true: Any, name: str = "y_true") -> Array:
     if fields is None:
         columns = as_numbers(y_true, name)
     elif len(fields) != 2:
-        raise ValueError(f"{name} {_SURVIVAL}, got the fields {list(fields)}")
+        raise ValueError(f"{name} must be {_SURVIVAL}, got the fields {list(fields)}")
     else:
         parts = [as_numbers(y_true[field], f"{name}[{field!r}]") for field in fields]
         columns = np.column_stack(parts)
     if columns.ndim != 2 or columns.shape[1] != 2 or not len(columns):
-        raise ValueError(f"{name} {_SURVIVAL}, got shape {columns.shape}")
+        raise ValueError(f"{name} must be {_SURVIVAL}, got shape {columns.shape}")
     event, time = columns.T
     invalid = event[(event != 0) & (event != 1)]
     if len(invalid):
-        raise ValueError(f"{name} {_SURVIVAL}, got the event {invalid[0]:g}")
+        raise ValueError(f"{name} must be {_SURVIVAL}, got the event {invalid[0]:g}")
     if time.min() < 0:
         raise ValueError(f"{name} must have times of 0 or more, got {time.min():g}")
     return columns

@@ -379,8 +379,8 @@ def split_runs(
         are_runs = [isinstance(entry, Runs) for entry in values]
         if any(are_runs) and not all(are_runs):
             raise ValueError(
-                "y_pred and y_score must both be Runs, or both be single runs, got "
-                f"only one Runs for {model}"
+                "y_pred and y_score must both be Runs, or must both be arrays, got "
+                f"Runs and an array for {model}"
             )
         if any(are_runs):
             runs[model] = values[0]
@@ -469,7 +469,9 @@ def _read_long(
             raise TypeError(f"{name} must name a column of data, got {column!r}")
     reads = {k: {k: column} for k, column in read_columns.items() if column is not None}
     if not reads:
-        raise TypeError("y_pred or y_score must name a column of data, got neither")
+        raise TypeError(
+            "y_pred or y_score must name a column of data, got None for both"
+        )
     frame = Frame(data, {**columns, **reads})
     read = frame.read(["numbers"], RowOptions(), [*reads, "by"])
     cases, case_index = distinct_names(read["case"], "case", "case")
@@ -478,12 +480,13 @@ def _read_long(
         run if model_name == DEFAULT_MODEL else f"{run} of {model_name}"
         for model_name, run in pairs
     ]
-    requirement, hint = "case, run and model must distinguish all rows", ""
+    parameters, hint = "case, run and model", ""
     if keys["model"] is None:
-        requirement = "case and run must distinguish all rows"
+        parameters = "case and run"
         hint = "; if there are several models, pass their column as model="
     names = {"case": cases, "run": np.array(titles)}
-    check_apart(names, {"case": case_index, "run": pair_index}, requirement, hint)
+    codes = {"case": case_index, "run": pair_index}
+    check_apart(names, codes, parameters, "all rows", hint)
     read_values = {name: read[name][name] for name in reads}
     present = np.all([*map(_has_value, read_values.values())], axis=0)
     row_of = np.full((len(pairs), len(cases)), -1)
@@ -494,11 +497,12 @@ def _read_long(
         n_missing = lacking.sum(axis=1)
         none = "" if missing == "error" else "missing='drop-cases' leaves no case: "
         raise ValueError(
-            f"{none}data must have a read of each case by each run, got "
-            f"{lacking.sum()} of {lacking.size} reads missing, in {(~complete).sum()} "
-            f"of {len(cases)} cases, first in case {cases[complete.argmin()]!s}; run "
-            f"{titles[n_missing.argmax()]} has the most missing reads, "
-            f"{n_missing.max()}. Pass missing='drop-cases' to leave out these cases"
+            f"{none}data must have predictions of each case by each run, got "
+            f"{lacking.sum()} of {lacking.size} missing, in {(~complete).sum()} "
+            f"of {len(cases)} cases, first in case {cases[complete.argmin()]!s}. Run "
+            f"{titles[n_missing.argmax()]} lacks the most predictions, "
+            f"{n_missing.max()}. To leave out incomplete cases, pass "
+            "missing='drop-cases'"
         )
     by_pair = row_of[:, complete]
     columns_of_cases = constant_columns(

@@ -74,8 +74,8 @@ class Vocabulary:
         """Return a vocabulary with the labels of both vocabularies."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
-                "samples must have the same targets and the same abstention to be "
-                f"added, got {self} and {other}"
+                "samples must have the same targets and the same setting of abstain to "
+                f"be added, got {self} and {other}"
             )
         labels = {*self.labels, *other.labels} - {None}
         if len({isinstance(label, str) for label in labels}) > 1:
@@ -226,7 +226,7 @@ class Queries:
         observed_codes, codes = np.unique(positions, return_inverse=True)
         return cls(codes.ravel(), names[observed_codes])
 
-    def check_constant(self, values: Array | None, error_prefix: str) -> None:
+    def check_constant(self, values: Array | None, parameter: str, kind: str) -> None:
         """Check that values are constant within each query."""
         if values is None:
             return
@@ -234,7 +234,10 @@ class Queries:
         differs = values != values[first][self.codes]
         if differs.any():
             name = self.names[self.codes[np.argmax(differs)]]
-            raise ValueError(f"{error_prefix} in each query, got several in {name!s}")
+            raise ValueError(
+                f"{parameter} must have one {kind} in each query, got several in "
+                f"query {name!s}"
+            )
 
     def check_apart(self, other: Queries) -> None:
         """Check that two samples have no query in common."""

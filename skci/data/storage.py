@@ -69,7 +69,7 @@ class SampleSum:
                 part.check_addable(parts[-1])
             if not self.several:
                 labels = reduce(Vocabulary.union, [p.vocabulary for p in parts]).labels
-                check_two_labels(labels, "batches together must")
+                check_two_labels(labels, "batches together")
             self.parts = parts
 
     def total(self) -> Sample:
@@ -152,7 +152,7 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
     """Read a sample and its options from a file."""
     path, is_json = _as_path(path)
-    requirement = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
+    requirement = f"a file saved by a JointAccumulator, got {str(path)!r}"
     try:
         header, arrays = (_read_json if is_json else _read_archive)(path)
         is_sample = header.get("format") == _FORMAT
@@ -160,15 +160,18 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         raise
     except Exception as error:  # libraries raise different errors
         problem = "the file is damaged or has another format"
-        raise ValueError(f"{requirement}; {problem}: {error}") from error
+        raise ValueError(f"path must be {requirement}; {problem}: {error}") from error
     if not is_sample:
-        raise ValueError(f"{requirement}, which is another kind of file")
+        raise ValueError(f"path must be {requirement}; the file has another format")
     if (version := header.get("version")) != _VERSION:
         raise ValueError(
-            f"{requirement} with version {version!r} instead of {_VERSION}"
+            f"path must be {requirement}; the file has version {version!r} instead of "
+            f"{_VERSION}"
         )
     if header.pop("checksum", None) != _checksum(header, arrays):
-        raise ValueError(f"{requirement}, whose content was changed after it was saved")
+        raise ValueError(
+            f"path must be {requirement}; the file was changed after it was saved"
+        )
     return _decoded(header["sample"], arrays), header["options"]
 
 

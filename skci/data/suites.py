@@ -92,7 +92,8 @@ class Suite:
             if array.ndim != 2 or len(array) < 2 or array.shape[1:] != n_tasks:
                 raise ValueError(
                     f"{parameter} must have shape (n_runs, n_tasks), with at least two "
-                    f"runs and the tasks of the first model, got shape {array.shape}"
+                    "runs and the same number of tasks for all models, got shape "
+                    f"{array.shape}"
                 )
         model = np.repeat(np.arange(len(arrays)), [array.size for array in arrays])
         tasks = np.arange(arrays[0].shape[1])
@@ -106,8 +107,7 @@ class Suite:
         scores = as_numbers(columns["scores"], "scores", missing=True)
         names, codes = names_in(columns, "model", "task", "run")
         if "run" in codes:
-            requirement = "run must distinguish the runs of a model on a task"
-            check_apart(names, codes, requirement)
+            check_apart(names, codes, "run", "the runs of a model on a task")
         models, task = [*map(str, names.get("model", ["scores"]))], codes["task"]
         model = codes.get("model", np.zeros_like(task))
         return cls._of_long(models, names["task"], scores, model, task)

@@ -117,7 +117,7 @@ class ContrastTables:
         if not units.any():
             raise ValueError(
                 "missing_grades='pairwise' needs at least one item graded for both "
-                "models of each pair; there is no such item for "
+                "models of each pair, got no such item for "
                 f"{join_names([p.key.name for p in compared.values()])}"
             )
         counts = self.estimates.rows.counts
@@ -487,9 +487,9 @@ def _trait_of(
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
-                "scale='ratio' needs measures that are never negative, which "
-                f"{key.title!r} is not; use scale='difference', or select other "
-                "metrics by metrics=[...]"
+                "scale='ratio' needs metrics whose values are never negative, got "
+                f"{key.title!r}; use scale='difference', or select other metrics with "
+                "metrics=[...]"
             )
         low, high = 0.0, np.inf
     else:

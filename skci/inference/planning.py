@@ -272,7 +272,7 @@ class PowerPlan:
                 if not (is_number and low < value < high):
                     raise ValueError(
                         f"difference must be between {low:g} and {high:g} for "
-                        f"{parameter}, where the claim holds, got {value!r}"
+                        f"{parameter}, so that the claim is true, got {value!r}"
                     )
                 distances[:, k] = value - low, high - value
                 continue
@@ -356,7 +356,8 @@ def _check_rows(n: float, name: str, value: Any) -> None:
     """Raise an error if the required number of rows is too large."""
     if not n <= _MAX_ROWS:
         raise ValueError(
-            f"{name} must be so large that {_MAX_ROWS:g} rows suffice, got {value!r}"
+            f"{name} must be so large that at most {_MAX_ROWS:g} rows are required, "
+            f"got {value!r}"
         )
 
 

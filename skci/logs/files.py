@@ -357,8 +357,8 @@ class LogFile:
             )
             raise self.error(0, requirement)
         warn_caller(
-            f"{self.path}: the log contains {n_held:,} of the {n_stated:,} samples{of} "
-            "that it states; estimates do not cover missing samples",
+            f"{self.path}: the log states {n_stated:,} samples{of}, but contains only "
+            f"{n_held:,} samples; estimates do not cover missing samples",
             IncompleteLogWarning,
         )
         return False

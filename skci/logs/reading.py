@@ -424,10 +424,10 @@ class _Collector:
                 raise ValueError(
                     f"{first.place} and {row.place}: model {row.model!r} must have one "
                     f"grade for item {row.item!r} of task {row.task!r} by "
-                    f"{row.scorer!r} in run {row.run}, got two. Leave out one of the "
-                    "two; name the models of files with a mapping (in a shell "
-                    "new=new.json old=old.json); or distinguish the runs of a table by "
-                    "a column 'run'"
+                    f"{row.scorer!r} in run {row.run}, got two grades. Leave out one "
+                    "grade. If the grades are from two models, name the models of "
+                    "files with a mapping (in a shell new=new.json old=old.json). If "
+                    "the grades are from two runs in a table, add a column 'run'"
                 )
 
 

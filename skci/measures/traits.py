@@ -232,7 +232,8 @@ class MeasureProperties:
         """Count the successes and the trials of a proportion."""
         if self.proportion is None:
             raise ValueError(
-                f"{self.name} must be a proportion to have successes and trials"
+                f"{self.name} must be a proportion, because other metrics do not have "
+                "successes and trials"
             )
         successes, trials = (
             float(sum(cells[CELLS.index(cell)] for cell in group.split()))

@@ -93,8 +93,8 @@ class _WithOptions(BaseEstimator):
                 problem = str(error).partition("() ")[2] or error
                 raise TypeError(
                     f"{name}() {problem}{unknown_options(option_names, options)}. The "
-                    f"options are {option_names}; data are passed to the metric "
-                    f"object, as in {name}(...)(y_true, y_pred)"
+                    f"options are {option_names}. Pass data to the metric object, as "
+                    f"in {name}(...)(y_true, y_pred)"
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]

@@ -575,6 +575,6 @@ def _check_derivative(
     tolerance = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value).max()
     if not (np.abs(slopes - influence) <= tolerance).all():
         raise ValueError(
-            f"g of {name!r} does not extend to complex numbers or is not smooth: its "
-            f"complex step and its central difference disagree; {cause}"
+            f"g of {name!r} does not extend to complex numbers or is not smooth: the "
+            f"derivatives by complex step and by central difference disagree; {cause}"
         )

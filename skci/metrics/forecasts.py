@@ -75,9 +75,9 @@ class Forecasts(NamedTuple):
         if is_limit.sum() != 2:
             got = self.levels if len(self.levels) else f"{members} columns"
             raise ValueError(
-                f"{self.name} must have the quantiles {ends.round(9)} as a mapping, or "
-                f"at least {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} ensemble members "
-                f"for the interval of level {level:g}, got {got}"
+                f"{self.name} must be a mapping with the quantiles {ends.round(9)}, or "
+                f"have at least {np.ceil(1 / ends[0] - _ROUNDING) - 1:.0f} ensemble "
+                f"members, for the prediction interval of level {level:g}, got {got}"
             )
         return self.values[:, is_limit].T
 
@@ -378,6 +378,7 @@ class LogScoreCI(
         if is_infinite.any():
             got = f"{parameters[is_infinite][0]} for y_true {y[is_infinite][0]:g}"
             raise ValueError(
-                f"{requirement} with a density above 0 at y_true, got {got}"
+                f"{name} must have parameters of {self.distribution!r} for which the "
+                f"density at y_true is above 0, got {got}"
             )
         return scores

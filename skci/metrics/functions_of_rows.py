@@ -196,9 +196,10 @@ class GivenInfluence(FunctionalOfRows):
         if abs(np.log(max(ratio, _MIN_RATIO))) > tolerance:
             raise ValueError(
                 f"influence of {self.name!r} must return influence values on the scale "
-                "of the estimate: without row i, the estimate changes by about "
-                f"-influence[i] / n; got changes of {ratio:.2g} times the predicted "
-                f"size without a quarter of the {n} rows"
+                "of the estimate, got values that predict changes of the wrong size. "
+                "If row i is left out, the estimate must change by about "
+                f"-influence[i] / n. If a quarter of the {n} rows is left out, the "
+                f"estimate changes by {ratio:.2g} times the predicted change"
             )
 
 
@@ -253,20 +254,14 @@ class FunctionOfRows(FunctionalOfRows):
             slopes = self._jackknife(parts, identical)
         if not np.isfinite(slopes).all():
             raise ValueError(
-                f"{self._must} but the function is undefined without some of the rows; "
+                f"the function of {self.name!r} must also be defined if some of the "
+                f"{self.frequencies.sum()} rows are left out, got an undefined value; "
                 "pass more rows, or use another metric"
             )
         influence = slopes[parts]
         influence = influence - self.shares @ influence
         self._check_smooth(influence)
         return influence
-
-    @property
-    def _must(self) -> str:
-        return (
-            f"the function of {self.name!r} must change smoothly with the rows, like "
-            "means and unlike extremes and quantiles,"
-        )
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
@@ -329,10 +324,11 @@ class FunctionOfRows(FunctionalOfRows):
         if error > _MAX_ERROR * size + np.sqrt(EPS) * abs(self.value):
             share = error / size if size else np.inf
             raise ValueError(
-                f"{self._must} but without a quarter of the {self.frequencies.sum()} "
-                "rows, the change predicted by influence values has an error of "
-                f"{share:.0%}; try more rows, values in double precision, or another "
-                "scale, such as the logarithm"
+                f"the function of {self.name!r} must change smoothly with the rows, "
+                "like means and unlike extremes and quantiles. If a quarter of the "
+                f"{self.frequencies.sum()} rows is left out, the change predicted by "
+                f"influence values has an error of {share:.0%}. Try more rows, values "
+                "in double precision, or another scale, such as the logarithm"
             )
 
 

@@ -84,10 +84,11 @@ class MetricSet:
                 kinds[name] = "numbers" if metric.reads == "numbers" else "labels"
         if len(set(kinds.values())) > 1:
             raise ValueError(
-                f"metrics must all read one kind of y_true, got {kinds}. Pass y_true "
-                "by metric to joint_report. If y_true has events and times, set the "
-                "option time if a metric has it, as in NetBenefitCI(0.2, time=365), or "
-                "convert times to labels with skci.event_by(y_true, time)"
+                f"metrics must all read one kind of y_true, got {kinds}. To combine "
+                "several kinds, pass y_true to joint_report as a mapping by metric. If "
+                "y_true has events and times, set the option time of a metric that has "
+                "this option, as in NetBenefitCI(0.2, time=365), or convert times to "
+                "labels with skci.event_by(y_true, time)"
             )
 
     def without_tables(
@@ -111,8 +112,8 @@ class MetricSet:
         methods = [method for method in RANKING_METHODS if method in common]
         if not methods:
             raise ValueError(
-                "metrics must accept the same scores of an estimator, got the possible "
-                f"methods {needs}; use separate reports"
+                "metrics must accept scores from the same method of an estimator, got "
+                f"metrics that accept the methods {needs}; use separate reports"
             )
         return methods
 
@@ -193,8 +194,8 @@ class MetricSet:
             truths |= requirement.truths
         if len(distinct) > 1:
             raise ValueError(
-                f"abstain must be one label, got {sorted(map(repr, distinct))} for the "
-                "report and its metrics"
+                "abstain must be equal for the report and all its metrics, got "
+                f"{sorted(map(repr, distinct))}"
             )
         # If any metric reads scores, the positive label is the label of the scores.
         kind = "scores" if "scores" in positive else "labels"
@@ -519,9 +520,9 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         swapped = is_truth and len(unknown) == len(entries)
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
-            f"{parameter} by metric must have an entry for each of the metrics "
-            f"{[*metrics]}, or an entry {_OTHERS!r} for all other metrics, got the "
-            f"entries {[*entries]}{hint}"
+            f"{parameter}, a mapping by metric, must have an entry for each of the "
+            f"metrics {[*metrics]}, or an entry {_OTHERS!r} for all other metrics, got "
+            f"the entries {[*entries]}{hint}"
         )
     return keys
 
@@ -539,8 +540,8 @@ def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
         is_by_metric = isinstance(entries, Mapping) and len(entries) > 1
         if is_by_metric and {*metric_set.metrics, _OTHERS}.issuperset(entries):
             raise ValueError(
-                f"{parameter} by metric needs y_true by metric; pass y_true={{'*': "
-                "y_true}"
+                f"{parameter} must not be a mapping by metric, unless y_true is a "
+                "mapping by metric; pass y_true={'*': y_true}"
             )
     return metric_set
 

@@ -310,7 +310,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
         return super()._bind_classes(binding, scores)
 
     def _losses(self, truth: Array, scores: Array, eps: float = EPS) -> Array:
-        check_sizes(scores, "y_score must hold decision values", 0, LARGEST)
+        check_sizes(scores, "y_score", "decision values", 0, LARGEST)
         if truth.ndim == 1:
             margins = np.where(truth, scores, -scores)
         else:

@@ -341,8 +341,8 @@ def _check_judge(people: GradedSamples, judge: GradedSamples) -> None:
     if shapes[0] != shapes[1]:
         raise ValueError(
             "proxy must have the same models, scorers and number of items as grades, "
-            f"{shapes[0]}, got {shapes[1]}. Pass proxy by model, like "
-            "grades, and average several judges, as in proxy={model: mean of judges}"
+            f"{shapes[0]}, got {shapes[1]}. If grades is a mapping by model, also pass "
+            "proxy as a mapping by model. With several judges, pass the mean grade"
         )
     both_named = people.names is not None and judge.names is not None
     if both_named and not np.array_equal(people.names, judge.names):  # type: ignore[arg-type]
@@ -357,9 +357,9 @@ def _check_strata(strata: Array, is_graded: Array) -> None:
     minimum = min(np.bincount(strata, of_model).min() for of_model in is_graded)
     if minimum < _FEW:
         warn_caller(
-            f"a task or stratum has {minimum:.0f} graded items, fewer than {_FEW}, so "
-            "intervals may be too narrow; strata with at most one graded item are "
-            "pooled",
+            f"only {minimum:.0f} items are graded in a task or stratum, fewer than "
+            f"{_FEW}, so intervals may be too narrow. Strata with at most one graded "
+            "item are pooled",
             SmallSampleWarning,
         )
 

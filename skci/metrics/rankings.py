@@ -257,8 +257,8 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         is_matrix = relevance.shape[1] > 1
         if is_matrix is (sample.queries is not None):
             raise ValueError(
-                f"{binding.metric!r} requires either query, the query of each row, or "
-                f"y_true of shape (n_queries, n_documents), got "
+                f"{binding.metric!r} requires either a query for each row, as query=, "
+                "or y_true of shape (n_queries, n_documents), got "
                 f"{'both' if is_matrix else 'neither'}"
             )
         if sample.queries is None:

@@ -292,7 +292,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             got = " and ".join(f"{np.abs(x).max():.3g}" for x in inputs)
             raise ValueError(
                 f"y_true and y_pred must hold numbers for which {self.name!r} is in "
-                f"the range of floats, got sizes up to {got}"
+                f"the range of floats, got absolute values up to {got}"
             )
         return functionals
 
@@ -509,7 +509,8 @@ class MeanAbsoluteScaledErrorCI(
         if not scale.all():
             raise ValueError(
                 f"y_train must have more than {m} values (the seasonality) in each "
-                f"column, and must change within {m} steps, got shape {series.shape}"
+                f"column, and values that differ {m} steps apart, got shape "
+                f"{series.shape}"
             )
         return scale
 
@@ -836,12 +837,14 @@ class _DevianceCI(RegressionMetricCI):
 
     def _check_range(self, y: Array, values: Array) -> None:
         power, lowest, predicted = self.power, y.min(), values.min()
-        where = f"for {self.name!r} at power {power:g}, got"
+        where = f"{self.name!r} at power {power:g}"
         if power != 0 and predicted <= 0:
-            raise ValueError(f"y_pred must hold numbers above 0 {where} {predicted:g}")
+            raise ValueError(
+                f"y_pred must hold numbers above 0 for {where}, got {predicted:g}"
+            )
         if (power >= 2 and lowest <= 0) or (power >= 1 and lowest < 0):
             allowed = "numbers above 0" if power >= 2 else "numbers of 0 or more"
-            raise ValueError(f"y_true must hold {allowed} {where} {lowest:g}")
+            raise ValueError(f"y_true must hold {allowed} for {where}, got {lowest:g}")
 
 
 def _check_power(value: Any, name: str) -> float:

@@ -491,9 +491,10 @@ class OrderMetricCI(
         if is_missing:
             if (missing & ~positive.reshape(missing.shape)).any():
                 raise ValueError(
-                    "y_score may be missing only in positive rows (objects that were "
-                    "not detected), got a missing score in a negative row; if a model "
-                    "did not report a score, pass a score below all other scores"
+                    "y_score must not be missing in negative rows, got a missing score "
+                    "in a negative row. A missing score in a positive row represents "
+                    "an object that was not detected. If a model did not report the "
+                    "score of a row, pass a score below all other scores"
                 )
             scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked

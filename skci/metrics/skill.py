@@ -26,8 +26,9 @@ def check_score(score: Any, name: str = "score") -> Any:
     )
     if not is_loss:
         raise ValueError(
-            f"{name} must be a metric object of forecasts or numbers with minimum 0, "
-            f"for which lower is better, such as CrpsCI(), got {score!r}"
+            f"{name} must be a metric object for forecasts or numbers, such as "
+            "CrpsCI(), whose minimum is 0 and for which lower values are better, got "
+            f"{score!r}"
         )
     return score
 

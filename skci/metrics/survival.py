@@ -358,10 +358,10 @@ class _SurvivalMetricCI(MetricCI):
         if self.reads == "scores":
             predictions = sample.scores[binding.model].values[within]
         else:
-            needs = f"y_pred must hold probabilities of survival for {binding.metric!r}"
+            use = f"of survival for {binding.metric!r}"
             hint = "; other metrics read risks, passed as y_score"
             numbers = sample.numbers[binding.model][within]
-            predictions = clip_to_unit(numbers, needs, hint)
+            predictions = clip_to_unit(numbers, "y_pred", use, hint)
         functional = self._functional(FollowUp(event == 1, time), predictions)
         return [binding.of_units(self._measure, functional)]
 

@@ -103,7 +103,7 @@ def _usual_metrics(
         raise ValueError(
             f"metrics must be given if y_true has texts, got {n_texts} different texts "
             f"in {np.size(y_true)} rows; pass metrics=['bleu', 'chrf', 'wer'] to "
-            "compare the words, or 'accuracy' if these are labels"
+            "compare the words, or 'accuracy' if the texts are labels"
         )
     target = _type_of(y_true)
     between = len(labels) > 2 and any(
@@ -131,7 +131,8 @@ def _usual_metrics(
     if not metrics:
         needed = "pos_label" if has_scores else "y_pred or y_score"
         raise ValueError(
-            f"{needed} must be given to choose metrics; alternatively, pass metrics="
+            f"{needed} must be given to choose default metrics; alternatively, pass "
+            "metrics="
         )
     return UsualMetrics(metrics, kind + " with scores" * has_scores)
 

@@ -187,9 +187,9 @@ class ReportWithContrasts(Report):
             keys = [ParameterLabels(contrast=key.contrast) for key in keys]
         if len({*keys}) < len(keys):
             raise ValueError(
-                "matrix must not mix contrasts within each metric with contrasts "
-                f"between metrics, got {short_repr(named)}; call contrasts() for each "
-                "kind separately"
+                "matrix must contain either contrasts within each metric, or contrasts "
+                f"between metrics, got both: {short_repr(named)}; call contrasts() for "
+                "each kind of contrasts separately"
             )
         return keys, np.array(rows)
 

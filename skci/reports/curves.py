@@ -415,8 +415,9 @@ class ThresholdReport(JointReport):
         report = self.requirements(requirements)
         if any(estimate._parameter.key.compared for estimate in report.estimates):
             raise ValueError(
-                "requirements must apply to models; use report.requirements(...) for "
-                f"differences at each threshold; got {requirements!r}"
+                "requirements must apply to models, not to differences, got "
+                f"{requirements!r}; for differences at each threshold, use "
+                "report.requirements(...)"
             )
         points = [names for kind, names in report.names.items() if kind != "metric"]
         subjects = [", ".join(names) for names in zip(*points, strict=True)]
@@ -601,7 +602,7 @@ class ThresholdRequirementReport(RequirementReport):
         if not positions:
             raise ValueError(
                 f"no threshold is shown to meet {join_names(self._requirement_texts)}; "
-                "see the verdicts"
+                "the attribute verdicts has the verdict on each threshold"
             )
         return self.report._entry(best_first(self.report._joint, positions)[0])
 

@@ -296,9 +296,9 @@ def check_comparisons(
             )
             direction = "higher" if trait.greater_is_better else "lower"
             raise ValueError(
-                f"requirements must not contain {written!r}: {direction} {metric} is "
-                f"better, so a worse model meets this requirement. Write {instead!r}, "
-                "or the opposite sign in --fail-if"
+                f"requirements must not contain {written!r}, because {direction} "
+                f"values of {metric} are better, and a worse model meets this "
+                f"requirement. Write {instead!r}, or the opposite sign in --fail-if"
             )
 
 
@@ -643,8 +643,8 @@ class BestReports(HintedAttributes, dict[str, BestReport]):
 
     def __missing__(self, metric: Any) -> BestReport:
         raise KeyError(
-            f"key must be one of the metrics {[*self]}, got {metric!r}; the model "
-            "comes second, as in best()[metric][model]"
+            f"key must be one of the metrics {[*self]}, got {metric!r}; pass a model "
+            "as the second key, as in best()[metric][model]"
         )
 
     def __repr__(self) -> str:

@@ -322,14 +322,15 @@ class JointReport(ReportWithContrasts):
             factors = [self._keys[0].factor] if by_model else self._subgroup_columns
             shared = [column for column in self._labels if column not in factors]
             raise ValueError(
-                f"{scale}s need two {join_names(factors)}s with the same "
-                f"{join_names(shared)}, got {short_repr(list(self))}"
+                f"the report must have two {join_names(factors)}s with the same "
+                f"{join_names(shared)} for {scale}s, got {short_repr(list(self))}"
             )
         has_tables = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if has_tables else _MAX_CONTRASTS_GIVEN
         if len(contrasts) > maximum:
             raise ValueError(
-                f"{scale}s must be at most {maximum:,}, got {len(contrasts):,}; "
+                f"the number of {scale}s must be at most {maximum:,}, got "
+                f"{len(contrasts):,}; "
                 "pass control= or fewer metrics=, or select models before comparing"
             )
         simultaneous = joint.simultaneous and adjust != "none"

@@ -573,8 +573,8 @@ class GradesReport(JointReport):
             return super().sample_size(half_width, requirement=requirement, power=power)
         if half_width is None or requirement is not None or power is not None:
             raise ValueError(
-                "samples_per_item must be passed with half_width only, and reports "
-                "with groups or weights must be planned with half_width only, got "
+                "half_width must be passed, without requirement and power, if "
+                "samples_per_item is passed or the report has groups or weights, got "
                 f"{half_width=}, {requirement=}, {power=}"
             )
         if samples_per_item is not None:
@@ -590,9 +590,9 @@ class GradesReport(JointReport):
                 after = single / samples_per_item
                 if after < before and components.between == 0:
                     raise ValueError(
-                        "samples_per_item must not exceed the number in the pilot, "
-                        f"which shows no variance of {parameter} between items, got "
-                        f"{samples_per_item}"
+                        "samples_per_item must not exceed the number of samples per "
+                        f"item in the pilot, got {samples_per_item}. The pilot shows "
+                        f"no variance of {parameter} between items"
                     )
                 if not isclose(after, before):
                     planned[k] = max(per_item[k] - before, 0.0) + after

@@ -97,7 +97,6 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
 
 def check_correlation(correlation: Any) -> Array:
     """Check a correlation matrix, and return it without rounding errors."""
-    error_prefix = "correlation"
     array: Array = (
         np.asarray(correlation)
         if np.isscalar(correlation)
@@ -105,14 +104,13 @@ def check_correlation(correlation: Any) -> Array:
     )
     if array.dtype.kind not in "biuf":
         raise TypeError(
-            f"{error_prefix} must be a matrix of numbers, got values of type "
-            f"{array.dtype}"
+            f"correlation must be a matrix of numbers, got values of type {array.dtype}"
         )
     matrix: Array = np.atleast_2d(array.astype(float, copy=False))
     size = len(matrix)
     if matrix.shape != (size, size) or not size:
         raise ValueError(
-            f"{error_prefix} must be a square matrix, got shape {array.shape}"
+            f"correlation must be a square matrix, got shape {array.shape}"
         )
     with np.errstate(invalid="ignore"):
         requirements = {
@@ -125,8 +123,7 @@ def check_correlation(correlation: Any) -> Array:
         if violated.any():
             i, j = np.argwhere(violated)[0]
             raise ValueError(
-                f"{error_prefix} must be {requirement}, got {matrix[i, j]} at "
-                f"[{i}, {j}]"
+                f"correlation must be {requirement}, got {matrix[i, j]} at [{i}, {j}]"
             )
     matrix = (matrix + matrix.T) / 2
     np.clip(matrix, -1, 1, out=matrix)
@@ -136,7 +133,7 @@ def check_correlation(correlation: Any) -> Array:
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
         raise ValueError(
-            f"{error_prefix} must be positive semidefinite, got an eigenvalue of "
+            "correlation must be positive semidefinite, got an eigenvalue of "
             f"{smallest:.2g}"
         ) from None
     np.fill_diagonal(matrix, 1)

@@ -55,11 +55,11 @@ class Horizon:
 
     def check_look(self, n_units: int) -> None:
         """Check that a look is planned at the current number of rows or groups."""
-        got = f"number of rows or groups, {n_units}, got {[*self.looks]}"
+        current = f"the current number of rows or groups, {n_units}"
         if self.continuous and not self.looks[0] <= n_units <= self.looks[1]:
-            raise ValueError(f"horizon must include the current {got}")
+            raise ValueError(f"horizon must include {current}, got {[*self.looks]}")
         if not self.continuous and n_units not in self.looks:
-            raise ValueError(f"horizon must have a look at the current {got}")
+            raise ValueError(f"horizon must contain {current}, got {[*self.looks]}")
 
     def __str__(self) -> str:
         if self.continuous:

@@ -407,7 +407,7 @@ class MaxDistribution:
             self._quantiles[alpha, tol] = shifted
             if self._warns and value.error > tol * self.marginal.stretch(value):
                 warn_caller(
-                    f"the critical value of {self.size} parameters has a numerical "
+                    f"the critical value for {self.size} parameters has a numerical "
                     f"error of up to {value.error:.1g}, more than tol={tol:g}",
                     CriticalValueWarning,
                 )

@@ -57,13 +57,15 @@ def reasons_of_overlap(
         low, high, is_level = values.min(), values.max(), column.dtype == bool
         reach = f"{low:.4g} to {high:.4g}"
         if high < mean or (mean < low and not is_level):
-            problem = f"no test row has {name} ({mean:.1%} of the target); merge levels"
+            problem = f"no test row has {name} ({mean:.1%} of the target)"
+            remedy = "merge levels"
             if not is_level:
                 problem = f"test rows have {name} from {reach}, and the target has the "
-                problem += f"mean {mean:.4g}; trim the target"
+                problem += f"mean {mean:.4g}"
+                remedy = "trim the target"
             raise ValueError(
-                f"X must have values on both sides of the target mean, but {problem}, "
-                "or leave out the variable"
+                f"X must have values on both sides of the target mean, but {problem}; "
+                f"{remedy}, or leave out the variable"
             )
         outside = np.sum((target < low) | (target > high)) / (len(target) or 1)
         if outside > _LARGE:

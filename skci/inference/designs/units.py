@@ -289,16 +289,17 @@ class RowwiseDesign(SampleDesign):
         """Call a method of the user's design, and check the components it returns."""
         values = self._for_all_rows(influences)
         components = (method or self.design.components)(values)
-        prefix = f"design {self._name} must return components"
+        name = f"design {self._name}"
         if not isinstance(components, Iterable):
             raise TypeError(
-                f"{prefix} as an iterable of Component, got {type(components).__name__}"
+                f"{name} must return components as an iterable of Component, got "
+                f"{type(components).__name__}"
             )
-        checked = [_check_component(part, values.shape, prefix) for part in components]
+        checked = [_check_component(part, values.shape, name) for part in components]
         if not any(part.sign > 0 and not part.is_known for part in checked):
             raise ValueError(
-                f"{prefix} of which at least one has sign=1 and is_known=False, got "
-                "none"
+                f"{name} must return at least one component with sign=1 and "
+                "is_known=False, got none"
             )
         return checked
 
@@ -345,20 +346,23 @@ def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
     return changed
 
 
-def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Component:
+def _check_component(component: Any, shape: tuple[int, int], name: str) -> Component:
     """Check a component that a user's design returned for values of the given shape."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{prefix} as an iterable of Component, got items of "
+            f"{name} must return components as an iterable of Component, got items of "
             f"{type(component).__name__}"
         )
     df = component.degrees_of_freedom
     if not (df is None or df > 0):
         raise ValueError(
-            f"{prefix} with degrees_of_freedom above 0 or None, got {df!r}"
+            f"{name} must return components with degrees_of_freedom above 0 or None, "
+            f"got {df!r}"
         )
     if component.sign not in (1, -1):
-        raise ValueError(f"{prefix} with sign 1 or -1, got {component.sign!r}")
+        raise ValueError(
+            f"{name} must return components with sign 1 or -1, got {component.sign!r}"
+        )
     totals = np.asarray(component.totals)
     n_units = len(totals) if totals.ndim and totals.size else "units"
     by_unit = f"({n_units},)"
@@ -370,24 +374,28 @@ def _check_component(component: Any, shape: tuple[int, int], prefix: str) -> Com
         "units": f"({shape[0]},)",
     }
     checked: dict[str, Any] = {}
-    for name, expected in shapes.items():
-        if getattr(component, name) is None:
+    for field, expected in shapes.items():
+        if getattr(component, field) is None:
             continue
-        values = checked[name] = np.asarray(getattr(component, name))
+        values = checked[field] = np.asarray(getattr(component, field))
         if str(values.shape) != expected:
             raise ValueError(
-                f"{prefix} with {name} of shape {expected}, got shape {values.shape}"
+                f"{name} must return components whose {field} have shape {expected}, "
+                f"got shape {values.shape}"
             )
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-            raise ValueError(f"{prefix} with {name} that are finite numbers")
-        below = len(totals) if name == "units" else np.inf
-        if name in ("blocks", "units") and (
+            raise ValueError(
+                f"{name} must return components whose {field} are finite numbers"
+            )
+        below = len(totals) if field == "units" else np.inf
+        if field in ("blocks", "units") and (
             values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= below
         ):
-            limit = f" below {below}" if name == "units" else ""
+            limit = f" below {below}" if field == "units" else ""
             raise ValueError(
-                f"{prefix} with {name} that are nonnegative integers{limit}, got "
-                f"{values.dtype} from {values.min()} to {values.max()}"
+                f"{name} must return components whose {field} are nonnegative "
+                f"integers{limit}, got {values.dtype} from {values.min()} to "
+                f"{values.max()}"
             )
     return replace(component, **checked)
 
