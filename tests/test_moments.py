@@ -206,7 +206,7 @@ def test_data_that_moments_do_not_fit():
         accumulator.update([1e80, 2e80], [1, 2])
     accumulator = JointAccumulator("log_loss", moments=True)
     many = {str(k): PROBABILITIES["A"] for k in range(65)}
-    with pytest.raises(ValueError, match=r"at most 64 losses .* got 65"):
+    with pytest.raises(ValueError, match=r"at most 64 columns of losses .* got 65"):
         accumulator.update(Y, y_score=many)
 
 
