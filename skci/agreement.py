@@ -192,7 +192,7 @@ def _read(values: Any, name: str) -> list[list[Any]]:
 
 
 def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, Array]]:
-    """Return the categories, and for each set the ratings per item and category."""
+    """Count the ratings of each item by category, for each set of raters."""
     distinct = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
     if len(kinds) > 1 or len(distinct) < 2:

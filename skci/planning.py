@@ -225,10 +225,10 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models, described by difference and "
-            f"disagreement, or by expected of shape (2, 2, 2), got {power=}, {margin=} "
-            f"and {claim=}. For one model, pass power and a requirement such as "
-            "'>= 0.9'"
+            "power, margin and claim need two models: pass difference= and "
+            "disagreement=, or expected= with shape (2, 2, 2). Got "
+            f"{power=}, {margin=} and {claim=}. For one model, pass power= and a "
+            "requirement such as requirement='>= 0.9'"
         )
     return math.ceil(effect * n)
 

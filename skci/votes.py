@@ -223,10 +223,10 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     if one_sided := votes.one_sided():
         part, missing = one_sided
         raise ValueError(
-            "outcome must contain, for each set of models, a win and a loss against "
-            "the other models, or a tie with one of the other models, got no "
-            f"{missing} of {named(part)}. Estimated strengths are then not finite. "
-            f"Remove the votes on {named(part)}, or collect more votes"
+            "outcome must contain wins and losses, or ties, between any models and all "
+            f"other models, got no {missing} of {named(part)}. Without them, estimated "
+            f"strengths are infinite. Remove the votes on {named(part)}, or collect "
+            "more votes"
         )
     direction = votes.recession()
     if direction is not None:

@@ -244,7 +244,7 @@ class Queries:
         common = set(self.names.tolist()) & set(other.names.tolist())
         if common:
             raise ValueError(
-                "query must have all rows of a query in one batch, got rows of "
+                "each query must have all its rows in one batch, got rows of the query "
                 f"{min(map(str, common))} in several batches"
             )
 

@@ -273,7 +273,7 @@ class Calibrated:
         Parameters
         ----------
         influences : array-like of shape (n_samples, K)
-            Not used, because the reason depends only on the weights.
+            Influence values, which are not used: only the weights are checked.
 
         Returns
         -------

@@ -79,7 +79,7 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """Unit counts, as in `Pairs`, that bound the difference of average precisions."""
+    """Bound on the difference of the average precisions of two agreeing models."""
 
     def share(self, alpha: float) -> float:
         r"""Upper confidence bound on the difference of two average precisions.

@@ -186,9 +186,9 @@ class DesignEstimate(RowEstimate):
         Both variances are computed from influence values, after pseudo-counts are added
         to the counts. For interval methods that add pseudo-counts or noise, the ratio
         is at least the design effect of exchangeable errors. If rows have almost no
-        variance, all rows of a cluster are treated as identical. If only the totals of
-        clusters have almost no variance, the ratio is zero, except that methods which
-        add noise then also treat all rows of a cluster as identical.
+        variance, all rows of a cluster are treated as identical. If rows vary but the
+        totals of clusters do not, methods that add noise also treat all rows of a
+        cluster as identical. For other methods, the ratio is then zero.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn_mask)

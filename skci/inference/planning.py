@@ -248,12 +248,12 @@ class PowerPlan:
         return errors
 
     def _distances(self) -> Array:
-        """Compute distances of true differences from the values that tests exclude.
+        """Compute the distance of each true difference from the null hypothesis.
 
-        The distance is measured on the scale of the standard errors. For a region, the
-        first row contains distances from the lower bound, and the second row contains
-        distances from the upper bound. For a null value, the second row is infinite.
-        Distances are NaN for contrasts that are not tested.
+        The distance is measured on the scale of the standard errors. If the null
+        hypothesis is a difference outside an interval, the two rows are the distances
+        from the lower and the upper end of the interval. If it is a single value, the
+        second row is infinite. Distances are NaN for contrasts that are not tested.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:

@@ -119,8 +119,8 @@ class Statement(NamedTuple):
     printed : str, default=""
         Text of the printed numbers for messages. Empty if the numbers are unknown.
     values : sequence of float, optional
-        Printed numbers. One of these numbers must equal the number computed from the
-        samples.
+        Numbers in the log that the harness computed. One of these numbers must equal
+        the number computed from the samples.
     higher_is_better : bool, optional
         Whether a higher grade is better. None if the log has no information.
 

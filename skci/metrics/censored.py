@@ -250,5 +250,5 @@ class EventMetricCI(ScoreMetricCI):
         return binding.of_units(self._trait, functional)
 
     def _of_events(self, events: Events, predicted: Array) -> Functional:
-        """Return the functional of the rows, corrected for censored rows."""
+        """Return the metric as a function of the rows, corrected for censoring."""
         return events.known(self._of_rows(events.positive, predicted))

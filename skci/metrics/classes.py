@@ -272,8 +272,7 @@ class WeightedMean(Composite):
     def support(self, counts: Array) -> InformativeRows:
         """Return the rows that determine how precisely the variance is estimated.
 
-        These are the rows of all averaged functionals. A class that several functionals
-        use is included once.
+        An average depends on the rows of all classes. Each class is included once.
         """
         support = super().support(counts)
         classes = {cells.tobytes(): cells for cells in support.classes}

@@ -394,13 +394,10 @@ def nested_tail(
 ) -> Array:
     """Estimate the tail probabilities of a two-sided step-down test.
 
-    The statistics are in ascending order. For each k = 1, ..., K, the result contains
+    The statistics are in ascending order. For each k from 1 to K, the result contains
     the probability that the maximum of the first k coordinates exceeds the k-th
-    statistic. With `directions`, the maximum is over the first k coordinates in both
-    directions and the remaining coordinates in the negative direction. All
-    probabilities are estimated from one sample. In this sample, coordinate k is
-    selected with probability proportional to 1/k. With `directions`, all coordinates
-    have the same probability.
+    statistic. With `directions`, the maximum also includes the negatives of all
+    coordinates. One sample of random projections serves all K probabilities.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     proposed = None if directions else shares / shares.sum()

@@ -256,7 +256,7 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Draw random terms with means that estimate tail probabilities near q.
+        """Draw random numbers whose means estimate tail probabilities near q.
 
         The result has shape (4 or 5, scrambles, points). The means of the first three
         arrays estimate P(max > q - step), P(max > q) and P(max > q + step). The mean of
@@ -466,10 +466,10 @@ class MaxDistribution:
 
     @cached_property
     def _model(self) -> Model:
-        """Sampler from which the quantile is computed.
+        """Factor model of the correlation, from which random numbers are drawn.
 
-        For normal z, independent noise is separated from the factors if the correlation
-        contains such noise.
+        For a normal distribution, independent noise is separated from the common
+        factors if the correlation matrix contains such noise.
         """
         if np.isinf(self.df) and self._loadings is None:
             loadings, noise = factor(self._correlation, True)

@@ -426,10 +426,10 @@ class Season(NamedTuple):
     """Ratio of the autocorrelations of rows k + 1 and k periods apart."""
 
     def autocovariances(self, n: int) -> tuple[Array, Array]:
-        """Return the multiples of the period, and their terms in a variance ratio.
+        """Return the lags that are multiples of the period, and their autocovariances.
 
-        The ratio is the variance of a sum of n rows, divided by the variance for
-        independent rows. Each lag adds a term to this ratio.
+        The autocovariances are divided by the variance of a row, and multiplied by the
+        number of pairs of rows with this lag, relative to n.
         """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)

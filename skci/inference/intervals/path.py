@@ -246,12 +246,13 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Find points of profiles at given targets, by Newton's method.
+    """Find the points of profile likelihoods that have given values.
 
-    If `by_root`, a target is the square root of the test statistic, else a value of
-    ``problem.evaluate``. `f` contains proportions, which may differ from the
-    proportions of the samples, and `x` contains starting points. Returns the points for
-    the samples `index`, and a mask of convergence.
+    The points are found by Newton's method from the starting points `x`. If `by_root`
+    is true, the values in `target` are square roots of the test statistic. Otherwise,
+    they are values of ``problem.evaluate``. `f` contains the proportions that define
+    the likelihoods. Returns the points of the samples `index`, and a mask of the
+    samples for which the method converged.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
