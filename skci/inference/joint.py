@@ -26,7 +26,11 @@ from skci.inference.critical.correlation import (
     correlation_from,
     shrink_correlation,
 )
-from skci.inference.critical.horizon import Horizon, sequential_maximum
+from skci.inference.critical.horizon import (
+    Horizon,
+    maximum_of_one,
+    sequential_maximum,
+)
 from skci.inference.critical.max_distribution import (
     Alternative,
     CriticalValue,
@@ -382,6 +386,8 @@ class JointEstimate:
         Only parameters with an estimated variance have a test statistic. For individual
         intervals, the result is the distribution of a single statistic.
         """
+        if self.is_individual and self.horizon is not None:
+            return maximum_of_one(self.horizon, alternative, self.random_state)
         if alternative not in self._maxima:
             usable, df = np.flatnonzero(self.usable), None
             correlation: Any = np.ones((1, 1))

@@ -16,6 +16,9 @@ ROUNDING = 1e-8
 _ZERO = 1e-10  # eigenvalues and pivots below this count as zero
 _NOISE = 0.01  # smallest independent variance that is split off
 _EIGEN = 512  # largest size of matrices that are not tested for a low rank
+_SPECTRUM = 1024  # largest size of matrices whose eigenvectors are all computed
+_LEADING = 62  # number of eigenvectors computed for larger matrices
+_RITZ = 1e-6  # tolerance of these eigenvectors; the residual is factorised exactly
 _BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array; minimum number of rows
 _COSTLY = 1 << 15  # size of loadings above which projections use single precision
 _ROUNDED = 1 << 15  # grid points of correlations on either side of 0
@@ -154,11 +157,19 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
 
     Leading principal components come first, because quasi-random points are most
     uniform in their first coordinates. A large matrix of low rank is factored by a
-    pivoted Cholesky decomposition.
+    pivoted Cholesky decomposition. For other large matrices without noise, only the
+    leading eigenvectors are computed, and a Cholesky factor of the residual follows.
     """
     size, noise = len(correlation), 0.0
     if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
         loadings = reduced @ principal_axes(reduced.T @ reduced)
+    elif size > _SPECTRUM and not (separate_noise and _has_noise(correlation)):
+        values, vectors = sparse.linalg.eigsh(
+            correlation, _LEADING, v0=np.ones(size), tol=_RITZ
+        )
+        leading = (vectors * np.sqrt(values))[:, ::-1]
+        rest = correlation - leading @ leading.T
+        loadings = np.hstack([leading, _pivoted_cholesky(rest, size)])
     else:
         values, vectors = np.linalg.eigh(correlation)
         if separate_noise and values[0] > _NOISE:
@@ -167,6 +178,12 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
         loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
     loadings *= np.sqrt(1 - noise) / np.linalg.norm(loadings, axis=1, keepdims=True)
     return loadings, noise
+
+
+def _has_noise(correlation: Array) -> bool:
+    """Return whether all eigenvalues of a correlation matrix exceed `_NOISE`."""
+    reduced = correlation - _NOISE * np.eye(len(correlation))
+    return bool(linalg.lapack.dpotrf(reduced.T, overwrite_a=True)[1] == 0)
 
 
 def _pivoted_cholesky(covariance: Array, max_rank: int) -> Array:

@@ -23,6 +23,7 @@ LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 """Thresholds for draws in the tails; some draws are made without a threshold."""
 
 _ZERO = 1e-12  # remaining variances below this count as zero
+_NEVER = 1e-15  # probability of an exceedance that does not change sums
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of Sobol points; the other coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
@@ -52,6 +53,11 @@ class Table:
         self.scale = cells / (high - low)
         self.values = function(np.linspace(low, high, cells + 1))
         self.steps = np.append(np.diff(self.values), 0)
+
+    def first_above(self, value: float) -> float:
+        """Return the largest node where an increasing function is at most `value`."""
+        node = int(np.searchsorted(self.values, value, side="right"))
+        return self.low + (node - 1) / self.scale
 
     def __call__(self, x: Array) -> Array:
         position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
@@ -233,6 +239,10 @@ class RadialSampler(_FactorModel):
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
+        # The largest projections in ascending order; other projections never exceed.
+        number = int((s > tables[1].first_above(_NEVER)).sum(axis=1).max())
+        if 0 < number < s.shape[1] // 2:
+            s = np.partition(s, -number, axis=1)[:, -number:]
         s.sort(axis=1)
         exceed = tables[1](s)
         # All coordinates with larger projections exceed the level as well.

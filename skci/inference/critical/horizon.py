@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -119,3 +120,12 @@ def sequential_maximum(
         shift=shift,
         warns=False,
     )
+
+
+@lru_cache(maxsize=16)
+def maximum_of_one(
+    horizon: Horizon, alternative: Alternative, random_state: int | None
+) -> MaxDistribution:
+    """Return the distribution for one parameter, from a cache."""
+    options: Any = {"alternative": alternative, "random_state": random_state}
+    return sequential_maximum(np.ones((1, 1)), horizon, **options)
