@@ -192,7 +192,7 @@ def test_batches_hold_whole_queries(order, tmp_path):
     assert_allclose(errors_of(found), errors_of(expected), rtol=1e-9)
     again = ROWS[ROWS["query"] == 20]
     n = accumulator.n_samples
-    with pytest.raises(ValueError, match="in one batch, got rows of 20 in several"):
+    with pytest.raises(ValueError, match="in one batch, got rows of the query 20"):
         accumulator.update(
             again.relevance, y_score={"score": again.score}, query=again["query"]
         )
@@ -201,7 +201,7 @@ def test_batches_hold_whole_queries(order, tmp_path):
         accumulator.save(tmp_path / f"table.{ending}")
         loaded = JointAccumulator.load(tmp_path / f"table.{ending}", METRICS)
         assert loaded.report().to_dict() == found.to_dict()
-        with pytest.raises(ValueError, match="in one batch, got rows of 20 in several"):
+        with pytest.raises(ValueError, match="in one batch, got rows of the query 20"):
             loaded.update(
                 again.relevance, y_score={"score": again.score}, query=again["query"]
             )

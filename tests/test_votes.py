@@ -211,7 +211,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
         ((["a"], ["b"], [1]), {}, "got 1 in row 0; replace .* by 'first', 'second' an"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),
-        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b. Est"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b. Without"),
         ((*PAIR, ["first", "second"] * 30), {"position": True}, "be distinguished"),
         ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be distin"),
         (
@@ -276,8 +276,8 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         (
             (list("abcdac"), list("badcca"), ["first"] * 5 + ["second"]),
             {},
-            "got no win of c and d. Estimated strengths are then not finite. Remove "
-            "the votes on c and d",
+            "got no win of c and d. Without them, estimated strengths are infinite. "
+            "Remove the votes on c and d",
         ),
         (
             (list("abcdacbd"), list("badccaea"), ["first"] * 7 + ["tie"]),
