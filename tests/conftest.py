@@ -16,7 +16,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--three-cases", action="store_true", help="of each test at most")
+    parser.addoption(
+        "--three-cases",
+        action="store_true",
+        help="run at most three cases of each test",
+    )
 
 
 @pytest.hookimpl(trylast=True)  # after slow tests are deselected

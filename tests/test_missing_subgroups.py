@@ -152,6 +152,10 @@ def test_files(tmp_path, capsys, ending):
             "^by must name a subgroup in every row, got a missing .*: None; missing=",
         ),
         (
+            {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},
+            "^missing='group' collects missing values in a subgroup 'missing', but by",
+        ),
+        (
             {"by": np.where(LACKS, np.inf, AGE), "missing": "group"},
             "^by must name a subgroup in every row, got a missing or infinite .*: inf$",
         ),

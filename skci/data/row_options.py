@@ -513,10 +513,16 @@ def _name_missing(values: Array) -> Array:
     """
     if values.dtype.kind not in "fO":
         return values
+    entries = values.tolist()
     names = [
         _MISSING if is_null(x) else int_if_integral(x) if isinstance(x, float) else x
-        for x in values.tolist()
+        for x in entries
     ]
+    if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
+        raise ValueError(
+            f"missing='group' collects missing values in a subgroup {_MISSING!r}, but "
+            "by already contains this name; replace the missing values by another name"
+        )
     return np.fromiter(names, dtype=object, count=len(names))
 
 

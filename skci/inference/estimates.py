@@ -363,8 +363,8 @@ class ManyContrasts(Estimates):
         df = np.full(size, np.inf)
         if np.isinf(base.degrees_of_freedom).all():
             return df
-        columns = [e.influence[e.parameter.index] for e in base.by_parameter]
-        influences, units = np.stack(columns), np.arange(len(columns[0]))
+        influences = self._influences_of_base
+        units = np.arange(influences.shape[1])
         for k in range(size):
             values = self.slopes[[k]] @ influences
             combined = Influences([values[0]], [units], base.rows)
@@ -403,9 +403,7 @@ class ManyContrasts(Estimates):
         few = np.zeros(len(self.parameters), dtype=bool)
         if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
             return few
-        influences = np.stack(
-            [e.influence[e.parameter.index] for e in self.base.by_parameter]
-        )
+        influences = self._influences_of_base
         n = influences.shape[1]
         largest = abs(self.slopes) @ np.abs(influences).max(axis=1)
         # The sum of squares is at most half the degrees of freedom times the maximum.
@@ -418,6 +416,13 @@ class ManyContrasts(Estimates):
             shares = (squares**2).sum(axis=1) / squares.sum(axis=1) ** 2
             few[positions] = shares - 1 / n > 2 / ENOUGH_FOR_NORMAL
         return few
+
+    @property
+    def _influences_of_base(self) -> Array:
+        """Influence values of the compared estimates on each unit."""
+        return np.stack(
+            [e.influence[e.parameter.index] for e in self.base.by_parameter]
+        )
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
         """Compute the covariance of the contrasts from the covariance of estimates.

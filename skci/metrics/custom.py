@@ -19,10 +19,6 @@ from skci.metrics.base import LabelMetricCI, MetricCI
 from skci.metrics.binding import Binding
 from skci.metrics.regression import RegressionMetricCI
 
-_QUERY_HINT = (
-    "only ranking metrics use it. A function of the rows requires one row per query, "
-    "as matrices or lists of items; pass clusters of rows as groups="
-)
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
 _ROUNDING = 1e-8  # relative rounding error of a central difference

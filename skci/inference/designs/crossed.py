@@ -96,7 +96,7 @@ class Crossed:
             (first * len(names) + second, -1),
         ):
             component = Component.of_units(values[counted], units[counted], sign)
-            yield replace(component, units=None)  # of the counted rows only
+            yield replace(component, units=None)  # these cover only counted rows
 
     def __str__(self) -> str:
         first, second = (len(names) for names, _ in self._factors)
