@@ -204,8 +204,9 @@ class JointEstimate:
     def standard_errors(self) -> Array:
         """Standard errors of the K estimates at any confidence level."""
         errors = self.source.standard_errors.copy()
-        has_replicates = self.source.has_replicates
-        errors[~self.source.has_variance] = 0 if has_replicates else np.nan
+        has_variance = self.source.has_variance
+        if not has_variance.all():
+            errors[~has_variance] = 0 if self.source.has_replicates else np.nan
         return self._nan_without_derivative(errors)
 
     @cached_property

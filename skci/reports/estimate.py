@@ -638,6 +638,8 @@ def _warn(joint: JointEstimate, causes: _Causes) -> None:
         if pair not in joint.warned:
             new.append((cause, k))
             joint.warned.add(pair)
+    if not new:
+        return
     messages: dict[type[Warning], list[str]] = {}
     for message, category in _messages(joint, new, _MAX_NAMES):
         messages.setdefault(category, []).append(message)
