@@ -23,8 +23,7 @@ import skci.__main__
 import skci.metrics
 from skci import JointAccumulator, joint_report, sample_size, votes_report
 from skci.cli.arguments import parser
-from skci.cli.commands import COMMANDS
-from skci.cli.main import main
+from skci.cli.main import COMMANDS, main
 from skci.data import files
 from skci.designs import Strata
 

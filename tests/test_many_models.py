@@ -9,10 +9,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import studentized_range
 from slow import slow, slow_except
 
-import skci.inference.contrasts
+import skci.inference.comparisons
 import skci.inference.estimates
 import skci.inference.joint
-import skci.inference.ranking
 from skci import grades_report, joint_report
 from skci.inference.critical.correlation import differences_of
 from skci.inference.critical.max_distribution import MaxDistribution
@@ -62,7 +61,7 @@ def few_tables(monkeypatch):
     """Treat a handful of contrasts as many."""
 
     def patch(most=3):
-        for name in ("row_estimates", "estimates", "joint", "ranking"):
+        for name in ("row_estimates", "estimates", "joint", "comparisons"):
             module = getattr(skci.inference, name)
             monkeypatch.setattr(module, "MAX_TABLES", most)
 

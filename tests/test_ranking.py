@@ -23,8 +23,8 @@ from skci import (
     joint_report,
 )
 from skci.inference import critical_value
+from skci.inference.comparisons import compact_letters
 from skci.inference.intervals.score import score_roots
-from skci.inference.ranking import compact_letters
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]

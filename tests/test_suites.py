@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from skci import suite_report
+from skci.data.suites import interquartile_mean
 from skci.exceptions import DegenerateVarianceWarning
-from skci.measures.suites import interquartile_mean
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 

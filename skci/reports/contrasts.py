@@ -21,7 +21,7 @@ from skci._validation import (
     join_names,
 )
 from skci.inference import planning
-from skci.inference.contrasts import reverse
+from skci.inference.comparisons import reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import ParameterLabels

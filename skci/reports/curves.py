@@ -12,9 +12,9 @@ from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property, read_only
 from skci._validation import check_choice, join_names
+from skci.inference.comparisons import best_first
 from skci.inference.parameter import ParameterLabels
 from skci.inference.pvalues import pvalues
-from skci.inference.ranking import best_first
 from skci.reports.base import Report
 from skci.reports.decisions import RequirementReport, Requirements, finding_on_best
 from skci.reports.displays import QUANTILES, ConfidenceBandDisplay

@@ -19,8 +19,8 @@ from skci._validation import (
     check_valid_name,
     join_names,
 )
-from skci.inference import planning, ranking
-from skci.inference.contrasts import comparison, contrasts_with, pairwise_contrasts
+from skci.inference import comparisons, planning
+from skci.inference.comparisons import comparison, contrasts_with, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import ParameterLabels
 from skci.reports.base import columns_of
@@ -586,8 +586,8 @@ class JointReport(ReportWithContrasts):
         adjusted = joint.at(min(level, _HIGHEST_LEVEL))
         for positions in compared:
             self._check_direction(positions[0])
-            ordered = ranking.best_first(joint, positions)
-            intervals, differences = ranking.intervals_to_best(adjusted, positions)
+            ordered = comparisons.best_first(joint, positions)
+            intervals, differences = comparisons.intervals_to_best(adjusted, positions)
             warn_of_intervals(differences)
             keys = [self._keys[k] for k in ordered]
             names, factor = columns_of(keys), keys[0].factor
@@ -704,15 +704,15 @@ class JointReport(ReportWithContrasts):
             )
         joint = self._joint
         warn_of_intervals(joint)
-        blocks = [ranking.best_first(joint, positions) for positions in blocks]
+        blocks = [comparisons.best_first(joint, positions) for positions in blocks]
         keys = [self._keys[k] for positions in blocks for k in positions]
         return RankReport(
             names=columns_of(keys),
             models=[*map(attrgetter("name"), keys)],
             known_models=self._known_models,
             panels=[*map(attrgetter("panel"), keys)],
-            estimates=ranking.estimated_ranks(joint, blocks),
-            intervals=ranking.rank_intervals(joint, blocks),
+            estimates=comparisons.estimated_ranks(joint, blocks),
+            intervals=comparisons.rank_intervals(joint, blocks),
             confidence_level=self.confidence_level,
             simultaneous=joint.simultaneous,
             positive_label=positive_labels(joint.parameters),
@@ -756,7 +756,7 @@ class JointReport(ReportWithContrasts):
         """
         metrics = self.metrics if metric is None else [metric]
         ordered = {
-            name: ranking.best_first(
+            name: comparisons.best_first(
                 self._joint, self._positions(name, self._blocks("model", [name]))
             )
             for name in metrics
@@ -772,7 +772,7 @@ class JointReport(ReportWithContrasts):
             differ = np.zeros((len(names),) * 2, dtype=bool)
             for worse, _, better in separated.get(self._keys[order[0]].panel, []):
                 differ[names.index(worse), names.index(better)] = True
-            symbols = ranking.compact_letters(differ | differ.T)
+            symbols = comparisons.compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
 
