@@ -508,7 +508,7 @@ GOOD = HEAD + ROW + "0,0,0,.5,1\n"
 MALFORMED = {
     "empty": (b"", "must have one column 'y', got none"),
     "blank": ("\n\n", "must have one column 'y', got none"),
-    "header only": (HEAD, "whose weight and count are above 0, got none"),
+    "header only": (HEAD, "with weights and counts above 0, got none"),
     "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
     "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
     "few fields": (GOOD + "1,1\n", "line 4: every row must have 5 fields, got 2"),
@@ -553,7 +553,7 @@ MALFORMED = {
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
     "zero weights": (
         HEAD + "1,1,1,.5,0\n",
-        "must have rows whose weight and count are above 0",
+        "must have rows with weights and counts above 0",
     ),
     "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
 }

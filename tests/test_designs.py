@@ -206,10 +206,10 @@ class Giving:
         self.components = components
 
 
-SHAPE = rf"whose totals have shape \({N}, \d\), got shape \({N},\)$"
+SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
 NONE = "at least one component with sign=1 and is_known=False, got none$"
-BLOCKS = "whose blocks are nonnegative integers, got"
-UNITS = f"whose units are nonnegative integers below {N}, got"
+BLOCKS = "with nonnegative integers as blocks, got"
+UNITS = f"with nonnegative integers below {N} as units, got"
 
 
 @pytest.mark.parametrize(
@@ -229,21 +229,21 @@ UNITS = f"whose units are nonnegative integers below {N}, got"
         ),
         (
             lambda values: [Component(values * np.nan)],
-            "totals are finite numbers$",
+            "finite numbers as totals$",
         ),
-        ([{"blocks": np.zeros(3, int)}], rf"have shape \({N},\), got shape \(3,\)$"),
+        ([{"blocks": np.zeros(3, int)}], rf"of shape \({N},\), got shape \(3,\)$"),
         ([{"sign": 0}], "with sign 1 or -1, got 0$"),
         ([{"blocks": np.full(N, 0.5)}], f"{BLOCKS} float64 from 0.5 to 0.5$"),
         ([{"blocks": np.arange(N) - 1}], f"{BLOCKS} int64 from -1 to {N - 2}$"),
         ([{"units": np.arange(N) + 1}], f"{UNITS} int64 from 1 to {N}$"),
         (
             [{"units": np.arange(3)}],
-            rf"whose units have shape \({N},\), got shape \(3,\)$",
+            rf"with units of shape \({N},\), got shape \(3,\)$",
         ),
-        ([{"sizes": np.full(N, "big")}], "whose sizes are finite numbers$"),
+        ([{"sizes": np.full(N, "big")}], "finite numbers as sizes$"),
         (
             [{"repeats": np.ones(N)}],
-            rf"repeats have shape \(4, {N}\), .* shape \({N},\)$",
+            rf"repeats of shape \(4, {N}\), .* shape \({N},\)$",
         ),
         ([{"sign": -1}], NONE),
         ([{"is_known": True}, {"sign": -1}], NONE),

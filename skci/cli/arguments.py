@@ -1,4 +1,4 @@
-"""Command-line arguments, most of which are parameters of public functions.
+"""Command-line arguments, mostly parameters of public functions.
 
 The name, the default, the choices and the help of such an argument are read from the
 signature and the docstring of the function. The type in the docstring determines how
@@ -317,11 +317,11 @@ Each section lists functions with the names of their parameters. A name with the
 
 
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
-    """Make the parser of all commands.
+    """Create the parser of all commands.
 
-    The entry of a command contains a summary, an example, and the arguments by section
-    of the help. Parsed arguments have the attribute `options`, which contains the
-    parameters of each function. The function `options_for` reads this attribute.
+    `commands` contains a summary, an example and the arguments of each command. After
+    parsing, the attribute `options` contains the parameters of each function, which
+    `options_for` reads.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(

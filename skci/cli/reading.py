@@ -105,7 +105,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
         _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
-            f"{join_names(arguments.files)} must have rows whose weight and count are "
+            f"{join_names(arguments.files)} must have rows with weights and counts "
             "above 0, got none"
         )
     report = accumulator.report()
@@ -115,7 +115,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
 def _report_all_rows(arguments: Namespace) -> JointReport:
     """Report on rows that must all be in memory.
 
-    This is necessary for label probabilities and for designs.
+    Label probabilities and designs require all rows.
     """
     for name in _REFUSED:
         if getattr(arguments, name):
@@ -136,7 +136,7 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
 
 
 def kept_columns(read: Iterable[Any], names: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Return the columns, as lists of the values in all batches."""
+    """Read the columns from all batches, as lists of values."""
     columns: dict[str, list[Any]] = {column: [] for column in _leaves(names)}
     for _, _, batch in read:
         for column, collected in columns.items():

@@ -159,10 +159,10 @@ def _csv_batches(
 def csv_rows(
     file: Iterable[str], delimiter: str, growing: bool
 ) -> Iterator[tuple[list[str], int]]:
-    """Yield the rows of a CSV file and their line numbers, beginning with the header.
+    """Yield each row of a CSV file with the line number, beginning with the header.
 
-    Blank lines are skipped. If `growing` is true, an incomplete row at the end is also
-    skipped, and so is a last line without an end of line.
+    Blank lines are skipped. If `growing` is true, the file may still be written to, and
+    a last row that may be incomplete is also skipped.
     """
     lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)

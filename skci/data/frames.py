@@ -44,7 +44,7 @@ _BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:
-    """Data frame and the names of its columns that a report reads.
+    """Data frame, with the names of the columns that a report reads.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ class Frame:
         """Read the columns of each parameter from the data.
 
         `kinds` are the kinds of predictions that metrics read, such as "labels". If
-        metrics read no numbers, the result may contain each distinct row only once, and
-        the frequencies of these rows as "counts". The columns of parameters in
-        `missing` may have missing values.
+        metrics read no numbers, identical rows may be merged into one row. The entry
+        "counts" of the result then contains the frequency of each row. Only the columns
+        of parameters in `missing` may have missing values.
         """
         if isinstance(self._frame, Mapping):
             return {k: _read(_mapped, self._frame, v) for k, v in self.names.items()}
@@ -119,10 +119,9 @@ class Frame:
         return columns
 
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
-        """Return the needed columns as a table.
+        """Return a table of the columns in use, and whether identical rows were merged.
 
-        Also returns whether the table contains each distinct row only once, with a
-        count.
+        Merged rows have an additional column of frequencies.
         """
         nw, frame, names = self._nw, self._frame, list(self._parameters)
         counted = "numbers" not in kinds
@@ -204,10 +203,10 @@ class Frame:
 def columns_of_data(
     data: Any, columns: dict[str, Any], rows: RowOptions, missing: Collection[str] = ()
 ) -> tuple[dict[str, Any], RowOptions]:
-    """Replace column names in parameters and row options by columns of `data`.
+    """Replace column names by columns of `data`, in parameters and in row options.
 
-    If `data` is None, the parameters and options already contain columns, and are
-    returned unchanged.
+    If `data` is None, the parameters and options contain columns, and are returned
+    unchanged.
     """
     if data is None:
         return columns, rows
@@ -218,12 +217,12 @@ def columns_of_data(
 def constant_columns(
     columns: Mapping[str, Any], group: Array, kind: str, names: Array, rows: Array
 ) -> dict[str, Any]:
-    """Check that columns are constant within groups, and return selected rows.
+    """Check that columns are constant within groups of rows, and select some rows.
 
-    A group is, for example, all rows of an item. `group` contains the group index of
-    each row, and `names` contains the names of the groups. Each parameter in `columns`
-    is a column, a mapping of columns, or None. Parameters that are None are left out of
-    the result. The result contains only the selected `rows`.
+    For example, a column that describes items must have one value in all rows of an
+    item. `group` contains the group index of each row, `names` contains the names of
+    the groups, and `rows` selects the returned rows. Parameters that are None are left
+    out of the result.
     """
     first = np.unique(group, return_index=True)[1][group]
 
@@ -250,10 +249,10 @@ def constant_columns(
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Return the checked column names that are passed as a parameter.
+    """Return the column names of a parameter after a check.
 
-    If a parameter accepts columns of several models, as "y_pred" does, the result is a
-    dict from model names to column names.
+    For a parameter with one column per model, such as "y_pred", the result is a dict
+    from model names to column names.
     """
     if parameter in _BY_NAME and value is not None:
         return named_values(as_pairs(value), parameter)
@@ -297,14 +296,17 @@ def shown_names(columns: Sequence[str]) -> str:
 
 
 def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
-    """Replace column names, which may be values of a mapping, by columns of a table."""
+    """Replace column names by columns of a table.
+
+    The names may also be the values of a mapping.
+    """
     if isinstance(value, Mapping):
         return {name: _read(take, table, entry) for name, entry in value.items()}
     return None if value is None else take(table, value)
 
 
 def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
-    """Return one column of a mapping, or a matrix of several columns."""
+    """Read one column of a mapping, or several columns as a matrix."""
     if isinstance(names, str):
         return as_array(columns[names], f"data[{names!r}]", "an array")
     return NamedArray.from_columns(
@@ -313,7 +315,7 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
 
 
 def _framed(table: Any, names: str | list[str]) -> Any:
-    """Return one column of a narwhals frame, or a frame of several columns."""
+    """Return one column of a narwhals frame as an array, or several as a frame."""
     if not isinstance(names, str):
         return table.select(names)
     series = table[names]

@@ -42,7 +42,7 @@ MISSING = ["error", "drop", "pairwise"]
 
 
 def sizes_of(scorer: str) -> str:
-    """Return the name of the column that contains the sizes of a scorer's grades.
+    """Return the name under which the sizes of a scorer's grades are stored.
 
     The size of a grade is a number of units, such as tokens.
     """
@@ -56,7 +56,7 @@ def are_of_answers(grades: Array) -> bool:
 
 
 class AggregatedGrades(dict[str, Array]):
-    """Table of grades by scorer, with aggregates such as a ratio of sums.
+    """Table of grades, prepared for aggregates such as a ratio of sums.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def _matching_order(labels: Array, item_names: Array, parameter: str) -> Array:
 
 
 def _title(model: str, scorer: str) -> str:
-    """Name of a model for messages, followed by the scorer if it has a name."""
+    """Name of a model for messages, followed by the name of the scorer, if any."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 

@@ -31,7 +31,7 @@ _LARGEST_FLOAT = 2.0**53  # smallest float that represents several integers
 _BLOCK = 1 << 12  # rows searched for another label before all rows
 _CACHED = 1 << 18  # rows of a block whose temporary arrays of bytes stay in cache
 DENSE_COLUMNS = 16
-"""Maximum number of columns whose outcomes are counted in a table."""
+"""Maximum number of label columns for which a table of counts is made."""
 
 NUMBERS_HINT = (
     "use metrics of numbers, such as 'mean_squared_error', 'mean_absolute_error' and "
@@ -110,8 +110,9 @@ def encode(
 ) -> Array:
     """Return the label code of each row.
 
-    `positions` contains the index in `labels` of each row's label. The label `abstain`,
-    which represents no answer, has the largest code.
+    `labels` contains the distinct labels of a column, and `positions` contains an index
+    in `labels` for each row. The label `abstain`, which represents no answer, has the
+    largest code.
     """
     code = {label: k for k, label in enumerate(vocabulary.labels) if label is not None}
     if abstain is not None:
@@ -169,7 +170,7 @@ def check_label(label: Any, name: str) -> Any:
 
 
 def check_labels(labels: Any) -> list[Any]:
-    """Check the option `labels`: distinct numbers, booleans or strings."""
+    """Check that the option `labels` contains distinct numbers, booleans or strings."""
     sized = is_iterable(labels) and hasattr(labels, "__len__")
     listed = list(labels) if sized and not isinstance(labels, str) else []
     if not listed:
@@ -226,7 +227,7 @@ def check_no_pos_label(pos_label: Any, where: str) -> None:
 
 
 def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
-    """Check that `labels` contains all classes in the order of score columns."""
+    """Check that `labels` contains all classes, ordered like the score columns."""
     listed = np.asarray(labels).tolist()
     kind, classes = "targets", [*vocabulary.classes]
     if not vocabulary.multilabel:

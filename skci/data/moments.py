@@ -62,13 +62,12 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Numeric columns whose means determine a metric, such as a correlation.
+    """Variables and products of two variables, as columns of numbers.
 
-    Each column contains a centred variable, or the product of two centred variables. A
-    variable is centred by subtracting a constant, which is called its origin. A
-    `MomentSample` replaces the rows of the data by a few artificial rows. The
-    artificial rows have the same means of columns, and the same means of products of
-    columns.
+    A metric such as a correlation is a function of the means of these columns.
+    Variables are centred: a constant, called the origin, is subtracted from each
+    variable. A `MomentSample` replaces the rows of the data by a few artificial rows
+    with the same moments.
     """
 
     monomials: tuple[Monomial, ...]
@@ -88,9 +87,8 @@ class Means:
 
         A monomial is a variable or the product of two variables. If `weights` are
         passed, each variable is centred at its weighted mean. A variable is treated as
-        constant if its range is below the rounding error. The rounding error is
-        relative to `sizes` or, by default, to the largest absolute value of the
-        variable.
+        constant if its range is within rounding error of zero, relative to `sizes` or,
+        by default, to the largest absolute value of the variable.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -109,7 +107,7 @@ class Means:
         return cls(columns_to_keep, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
-        """Return the column with the values of a monomial."""
+        """Return the column of a monomial: a variable or a product of two variables."""
         return self.values[:, self.monomials.index(tuple(sorted(monomial)))]
 
     def function(
@@ -120,9 +118,9 @@ class Means:
     ) -> FunctionOfMeans:
         """Return a metric as a function of the means of monomials.
 
-        `function` computes the metric. The means of the variables in `centred` are
-        passed to `function` after subtracting the constants at which the variables were
-        centred. All other means of variables are passed unchanged.
+        A monomial is a variable or a product of two variables. `function` computes the
+        metric from the means. For variables in `centred`, the means are passed as means
+        of centred variables. All other means are first converted to the original scale.
         """
         origins, units, features = [], [], []
         for monomial in monomials:
@@ -136,7 +134,7 @@ class Means:
         return FunctionOfMeans(evaluate, np.stack(features, axis=1))
 
     def among(self, monomials: Iterable[Monomial]) -> Means:
-        """Select the columns of some monomials."""
+        """Select columns by monomial, including the variables of each monomial."""
         selected = with_variables(monomials)
         if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
@@ -175,9 +173,9 @@ class Means:
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Return the columns that result from adding constants to the variables.
+        """Compute the columns after adding a constant to each variable.
 
-        `moves` contains the constant for each variable.
+        `moves` contains the constants.
         """
         columns = []
         for monomial in self.monomials:
@@ -195,10 +193,10 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Convert means to their original scale, and evaluate a function at the means.
+    """Evaluate a function at means of variables on their original scale.
 
-    The `means` were computed from variables after subtracting `origins` and dividing by
-    `units`.
+    The passed `means` were computed after subtracting `origins` from the variables, and
+    dividing by `units`.
     """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
@@ -207,12 +205,10 @@ def _at_means(
 def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     """Replace the rows of a sample by a few artificial rows with the same moments.
 
-    Each cluster is replaced by a row at the mean of the cluster. Without clusters, the
-    whole sample is treated as one cluster. Additional pairs of rows represent the
-    variation within clusters. The two rows of a pair lie on opposite sides of the mean
-    of the heaviest cluster. For independent rows with unequal weights, additional rows
-    of negligible weight preserve the sums of squared weights. Returns the values, the
-    weights and the design of the artificial rows.
+    Moments are means of columns, and means of products of columns. Each cluster is
+    replaced by a row at the mean of the cluster. Additional pairs of rows represent the
+    variation within clusters. Without clusters, the whole sample is treated as one
+    cluster. Returns the values, the weights and the design of the artificial rows.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -254,11 +250,11 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
 def _around(
     weight: float, centre: Array, deviations: Array, weights: Array
 ) -> tuple[Array, Array]:
-    """Replace weighted rows by a few rows with the same mean and cross products.
+    """Replace weighted rows by a few rows with the same mean and covariance.
 
-    One of the new rows is at the mean, `centre`. The other rows are pairs on opposite
-    sides of the mean, along the principal axes of the cross products. Returns the
-    values and the weights of the new rows.
+    One of the new rows lies at the mean, `centre`. The other rows form pairs on
+    opposite sides of the mean, along the principal axes. Returns the values and the
+    weights of the new rows.
     """
     largest = np.abs(deviations).max(axis=0)
     largest = np.where(largest > 0, largest, 1.0)
@@ -316,8 +312,8 @@ class MomentSample(Sample):
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
-                    "y_true and y_pred must hold numbers whose moments are in the "
-                    f"range of floats, got values of {v.name.replace('_', ' ')} up to "
+                    "y_true and y_pred must hold numbers with moments in the range of "
+                    f"floats, got values of {v.name.replace('_', ' ')} up to "
                     f"{largest:.3g}"
                 )
         means = Means.of_rows(monomials, variables, sample.rows.weights)

@@ -56,11 +56,11 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Subgroup of data in which only some rows are labelled.
+    """Subgroup of the rows, with codes for labelled rows and for all rows.
 
-    Within a subgroup, labelled rows and unlabelled rows have different codes.
     `labelled` contains the code of the labelled rows, and `every` contains the codes of
-    all rows. Without subgroups, the whole sample is treated as one subgroup.
+    all rows of the subgroup. Without subgroups, the whole sample is treated as one
+    subgroup.
     """
 
     subgroup: tuple[tuple[str, str], ...]
@@ -69,7 +69,7 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Distinct sets of codes: labelled rows, all rows, and both sets combined."""
+        """Distinct sets of codes: labelled rows, all rows, and both together."""
         return [*dict.fromkeys([self.labelled, self.every, self.labelled | self.every])]
 
 
@@ -83,10 +83,11 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Return the subgroups that `parted` has split into labelled and unlabelled rows.
+    """Return each subgroup with codes for labelled rows and codes for all rows.
 
-    Set `disjoint` to true if the unlabelled rows already include a copy of each
-    labelled row.
+    The function `parted` has split the subgroups into labelled and unlabelled rows.
+    Pass ``disjoint=True`` if each labelled row also has a copy among the unlabelled
+    rows.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
@@ -104,8 +105,8 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
     """Return the subgroups, and check that each subgroup has labelled rows.
 
-    Set `disjoint` to true if the unlabelled rows already include a copy of each
-    labelled row.
+    Pass ``disjoint=True`` if each labelled row also has a copy among the unlabelled
+    rows.
     """
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)

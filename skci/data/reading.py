@@ -66,7 +66,7 @@ def read_scored_rows(
 
 @dataclass(frozen=True)
 class RequiredData:
-    """Kinds of predictions that metrics read, and requirements on the labels."""
+    """Requirements of metrics on the kinds of predictions and on the labels."""
 
     kinds: frozenset[str] = frozenset({"labels"})
     """Subset of "labels", "scores", "numbers" and "items"."""
@@ -259,11 +259,11 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Combine the score columns of one model, if they are named after the labels.
+        """Combine score columns that are named after labels into scores of one model.
 
-        In multilabel data, columns may also be named after the targets. Two columns
-        named after two labels might also contain the scores of two models. These
-        columns are combined only if each row contains probabilities that add up to 1.
+        In multilabel data, the columns may be named after the targets. Two columns
+        could also be the scores of two models. Two columns are therefore combined only
+        if each row contains probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
@@ -360,10 +360,10 @@ class Reader:
     def _two_plain_labels(
         self, columns: list[Array], models: Iterable[str], by_rows: bool
     ) -> Sample | None:
-        """Read columns that contain only two labels, with a plain dtype such as int.
+        """Read labels quickly if the columns contain two labels of a plain dtype.
 
-        Returns None for other columns, which slower functions read. The labels are
-        checked while the rows are counted.
+        A plain dtype is, for example, int. The result is None for other columns, which
+        must be read by a slower function.
         """
         requirements = self.wanted
         if requirements.abstain is not None:
@@ -392,7 +392,7 @@ class Reader:
     def _vocabulary(self, names: list[str], observed: list[list[Any]]) -> Vocabulary:
         """Return the mapping between integer codes and labels.
 
-        The labels are the labels in the data and the labels in options.
+        The mapping contains the labels in the data and in options.
         """
         requirements = self.wanted
         if requirements.abstain is not None and requirements.abstain in observed[0]:

@@ -136,7 +136,7 @@ def read_blocks(
     several : bool
         Whether more than two labels are accepted.
     design : object or None
-        Sampling design of the rows, which must be None.
+        Sampling design. Only None is supported.
     """
     import dask
 

@@ -73,7 +73,10 @@ def respond_to_each(
     n_jobs: int | None,
     verbose: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Compute predictions and scores for several X, such as with permuted features."""
+    """Compute predictions and scores for several feature arrays X.
+
+    For example, each array has another permuted feature.
+    """
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:
         return list(Parallel(line, n_jobs=n_jobs, prefer="threads")(tasks))

@@ -89,10 +89,9 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Attributes of the design that contain one value per row.
+        """Names of the attributes of the design that contain one value per row.
 
-        The values of the dict are the names of the attributes, and its keys are the
-        names with the prefix "design.".
+        Each key of the dict is the name with the prefix "design.".
         """
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
@@ -175,7 +174,10 @@ class RowOptions:
         column: Callable[..., Array],
         named: Callable[..., tuple[Array, Array]],
     ) -> ValidatedRowOptions:
-        """Apply the design to rows, and check for options that exclude the design."""
+        """Apply the sampling design to the rows.
+
+        Raises an error if another option, such as `groups`, excludes the design.
+        """
         design, title = self.design, f"design={type(self.design).__name__}"
         exclusive = {"groups": self.groups, "query": self.query}
         if isinstance(design, Strata):
@@ -273,7 +275,10 @@ class RowOptions:
 
 
 def _ranks_of_categories(values: Any) -> dict[Any, int]:
-    """Rank of each category of an ordered column, such as by ``pandas.cut``."""
+    """Return the rank of each category of an ordered categorical column.
+
+    The result is empty for other columns.
+    """
     dtype: Any = getattr(values, "dtype", None)
     if not getattr(dtype, "ordered", type(dtype).__name__ == "Enum"):
         return {}

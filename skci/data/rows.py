@@ -50,7 +50,7 @@ MISSING_SUBGROUP_HINT = "; missing='group' puts rows without a name in a subgrou
 
 
 def parameter_name(model: str, parameter: str = "y_pred") -> str:
-    """Name by which messages refer to a model's predictions, such as "y_pred['A']"."""
+    """Name of a model's predictions in messages, such as "y_pred['A']"."""
     is_unnamed = model in ("", DEFAULT_MODEL, parameter)
     return parameter if is_unnamed else f"{parameter}[{model!r}]"
 
@@ -408,7 +408,10 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether a default index 0, 1, ... is compared with an index that is no range."""
+    """Whether a default index is compared with an index that is not a range.
+
+    A default index is the range 0, 1, 2, ....
+    """
     ranges = [labels for labels in indexes if hasattr(labels, "step")]
     is_new = any((labels.start, labels.step) == (0, 1) for labels in ranges)
     return is_new and len(ranges) < len(indexes)
@@ -483,10 +486,10 @@ def event_by(y_true: Any, time: float) -> Array:
         row_list = ", ".join(map(str, rows[:_MAX_NAMES]))
         more = ", ..." if len(rows) > _MAX_NAMES else ""
         raise ValueError(
-            f"y_true must not have rows that are censored before time={time:g}, whose "
-            f"labels are unknown, got {len(rows)} such rows: {row_list}{more}. Metrics "
-            f"of survival account for censored rows; examples are "
-            f"'cumulative_dynamic_auc@{time:g}', 'survival_brier@{time:g}' and "
-            f"'net_benefit@0.2@{time:g}'"
+            f"y_true must not have rows that are censored before time={time:g}, "
+            f"because their labels are unknown, got {len(rows)} such rows: "
+            f"{row_list}{more}. Metrics of survival account for censored rows; "
+            f"examples are 'cumulative_dynamic_auc@{time:g}', "
+            f"'survival_brier@{time:g}' and 'net_benefit@0.2@{time:g}'"
         )
     return ((event == 1) & (until <= time)).astype(int)

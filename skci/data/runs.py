@@ -285,7 +285,7 @@ class RunsOfModels:
     """Model and run to which each column of predictions belongs."""
 
     models: Mapping[str, tuple[str, str | None]]
-    """Model and run of each column; the only run of a model is None."""
+    """Model and run of each column. The run is None for a model with a single run."""
     paired: bool
     degrees_of_freedom: str
 
@@ -316,7 +316,7 @@ class RunsOfModels:
 
     @property
     def pairing(self) -> str:
-        """Text for the header of a report that states whether models share runs."""
+        """Description of the runs for the header of a report, such as "paired runs"."""
         names: dict[str, list[str]] = {}
         for model, run in self.models.values():
             if run is not None:
@@ -412,9 +412,9 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Return the name of the run of each row, and the model and run for each name.
+    """Return a run name for each row, and a mapping of run names to models and runs.
 
-    `model` is None for a single model.
+    Pass ``model=None`` if all rows belong to a single model.
     """
     pairs, row = _pairs_of_runs(model, run, paired, "grades")
     titles = [run_name(*pair) for pair in pairs]

@@ -166,9 +166,10 @@ class Scores:
 
     @cached_property
     def ranked(self) -> tuple[Array, Array]:
-        """Order that sorts the rows by score or bin, and the sorted ranks of the rows.
+        """Order that sorts the rows by score, and the rank of each sorted row.
 
-        Rows with equal scores have equal ranks. Ranks start at 0 and have no gaps.
+        With bins, rows are sorted by bin. Rows with equal scores have equal ranks.
+        Ranks start at 0 and have no gaps.
         """
         order = np.argsort(self.levels)
         levels = self.levels[order]
@@ -215,7 +216,7 @@ class Subgroups:
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Query code of each document, and names of the queries."""
+    """Queries of a ranking task, with the query code of each document."""
 
     codes: Array
     names: Array
@@ -285,7 +286,10 @@ class Sample:
     _computed: dict[Any, Array] = field(default_factory=dict, init=False)
 
     def once(self, key: Any, compute: Callable[[], Array]) -> Array:
-        """Return the array stored under a key, which is computed on first use."""
+        """Return a cached array, which is computed on first use.
+
+        `key` identifies the array in the cache.
+        """
         if key not in self._computed:
             self._computed[key] = compute()
         return self._computed[key]
@@ -340,7 +344,10 @@ class Sample:
         return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Return the cell of each row, or set of equal rows, in a table of counts."""
+        """Return the cell of a table of counts to which each unit belongs.
+
+        A unit is a row, or a set of identical rows.
+        """
         if cell_map not in self._cells:
             truth, answer = cell_map.columns
             cells = cell_map(self.codes[:, truth], self.codes[:, answer])
@@ -374,7 +381,7 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """List of the subgroups in the report, each as a set of subgroup codes.
+        """Sets of subgroup codes, one set for each subgroup in the report.
 
         Without subgroups, the list contains only None, which represents the whole
         sample.
@@ -418,10 +425,10 @@ class Sample:
 
     @cached_property
     def observed_codes(self) -> Array:
-        """Codes of the labels that occur, with at least two labels.
+        """Codes of the labels that occur in the data.
 
-        If only one label occurs, another label is added. All other labels come from
-        options or a confusion matrix, and have no counts.
+        If only one label occurs, another label is added, because at least two codes are
+        needed. Labels that come from options or from a confusion matrix need not occur.
         """
         n = len(self.vocabulary.labels)
         if n == 2:
@@ -557,7 +564,10 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models by kind of predictions, without proxies."""
+        """Names of the models by kind of predictions, such as "labels".
+
+        Proxies are not included.
+        """
         kinds = {}
         columns = self.labelled, self.scores, self.numbers, self.items
         for kind, models in zip(KINDS, columns, strict=True):
@@ -573,8 +583,8 @@ def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
     """Merge the designs of samples from one population.
 
     A unit is a row, or a set of identical rows. `unit` contains the index of the merged
-    unit for each unit of the concatenated samples. `scale` is the scale of the merged
-    weights.
+    unit for each unit of the concatenated samples. All weights are converted to the
+    common scale `scale`.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit

@@ -90,7 +90,6 @@ class SampleSum:
         return sum(sample.rows.n_samples for sample in self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle or copy the sum without its lock."""
         return SampleSum, (self.parts, self.several)
 
 

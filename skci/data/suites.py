@@ -280,7 +280,7 @@ class Suite:
         return parameters
 
     def thresholds(self, thresholds: Any) -> list[float]:
-        """Return the thresholds of performance profiles, or quantiles of the scores."""
+        """Check the thresholds of performance profiles, by default score quantiles."""
         if thresholds is not None:
             return check_thresholds(thresholds).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)

@@ -39,7 +39,7 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Number of independent units, and how uneven the weights of the units are."""
+    """Number of independent units, and the inequality of their weights."""
 
     n: int
     unevenness: float
@@ -215,12 +215,10 @@ def agreement_of(
 
 
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
-    """Return a factor that bounds the difference of two micro averages.
+    """Return a factor that bounds the difference between two micro averages.
 
-    The difference is at most the factor times the share of rows on which the models
-    differ. A differing row may have different predictions for all targets. The factor
-    is zero if no bound is known, because the models have different targets, or the
-    metric is not a micro average over several targets.
+    The difference is at most this factor times the share of rows in which the models
+    differ. The factor is 0 if no bound is known, as for models with different targets.
     """
     a: Any = without_negation(first.functional)
     b: Any = without_negation(second.functional)
@@ -276,7 +274,10 @@ class _Term(NamedTuple):
         return values[self.cells[self.inside]]
 
     def count_classes(self, flags: Array) -> Array:
-        """Count for each unit the classes for which the unit has a flag."""
+        """Count the classes for which each unit has a flagged outcome.
+
+        `flags` contains a flag for each possible outcome.
+        """
         flags_of_units = np.append(flags, False)[self.cells]
         return flags_of_units.reshape(len(flags_of_units), -1).sum(axis=1)
 
@@ -366,10 +367,10 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Count the independent units with a positive value, and mask these units.
+    """Return the number and a mask of the independent units with a positive value.
 
-    Units are rows or clusters. Values are counts, such as the number of classes for
-    which a row is positive.
+    A unit is a row or a cluster. The values are counts, such as the number of classes
+    for which a row is positive.
     """
     if design.rows_are_units:
         present = values > 0

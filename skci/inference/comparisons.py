@@ -213,11 +213,10 @@ def _one_sided_quantiles(
 ) -> Array:
     """Return a one-sided joint critical value for each model, as a normal quantile.
 
-    `first` and `second` contain the indices of the two models in each difference with
-    an estimated variance. By Bonferroni's inequality, some models are worse than
-    another model, and their quantile is infinite. The quantile is NaN for a model
-    without differences. Quantiles are at least `_MIN_QUANTILE`, so that each interval
-    contains its estimate, even at low confidence levels.
+    `first` and `second` contain the models of each difference with an estimated
+    variance. The quantile is infinite for models that Bonferroni's inequality shows to
+    be worse than another model, and NaN for models without differences. Quantiles are
+    at least `_MIN_QUANTILE`, so that each interval contains its estimate.
     """
     quantiles = np.full(size, np.nan)
     screened = len(usable) > MAX_TABLES  # where p-values take less time than quantiles
@@ -312,7 +311,7 @@ class _OrderedPairs(NamedTuple):
         return _OrderedPairs(*(column[rows] for column in self))
 
     def with_variance(self, factor: Array) -> _OrderedPairs:
-        """Return the pairs whose difference has a nonzero variance.
+        """Return the pairs with a difference of nonzero variance.
 
         `factor` contains the factor loadings of the parameters.
         """
@@ -324,9 +323,9 @@ class _OrderedPairs(NamedTuple):
     def counts(self, joint: JointEstimate, factor: Array | None) -> Array:
         """Count the parameters shown to be better or worse than each parameter.
 
-        The first row of the result counts better parameters, the second row worse
-        parameters. `factor` contains the factor loadings of the parameters, which may
-        be None for a single pair.
+        The result has a row of counts of better parameters, and a row of counts of
+        worse parameters. `factor` contains the factor loadings of the parameters, or
+        None if there is a single pair.
         """
         df, statistics = joint.source.common_df, self.statistics
         if df is None:  # convert to normal quantiles
@@ -371,9 +370,9 @@ def _loadings(
 ) -> Loadings:
     """Return the factor loadings of the differences of two parameters.
 
-    `factor` contains the loadings of single parameters. If the units that two
-    parameters have in common depend on the pair, loadings are computed from the
-    covariance of the differences instead.
+    `factor` contains the loadings of single parameters. If each pair of parameters is
+    compared on different rows, loadings are computed from the covariance of the
+    differences instead.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)

@@ -1,7 +1,7 @@
 """Properties and tables of contrasts; each contrast is itself a parameter.
 
-A contrast of two models has a table whose cells are the possible pairs of cells of both
-models. A contrast of means over the same rows has a cell for each value of the linear
+The table of a contrast of two models has a cell for each possible pair of outcomes. The
+table of a contrast of means over the same rows has a cell for each value of the linear
 combination.
 """
 
@@ -59,11 +59,11 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Builder of contrasts, with a table of outcome counts for each contrast.
+    """Builder of contrasts that counts the joint outcomes of compared parameters.
 
-    A contrast is a difference or ratio of parameters. Its possible outcomes are
-    combinations of labels. These combinations are enumerated once for all pairs of
-    models with the same labels, and once for all pairs of subgroups.
+    A contrast is a difference or ratio of parameters. The possible outcomes of a
+    contrast are combinations of labels. Combinations are enumerated once for all pairs
+    of models with the same labels, and once for all pairs of subgroups.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -111,7 +111,7 @@ class ContrastTables:
         return smoothed_by_stratum(parameter, rows, self.estimates.design)
 
     def _on_common_units(self, positions: list[int]) -> dict[int, TableParameter]:
-        """Restrict parameters to the units, such as items, that all of them cover."""
+        """Restrict parameters to the rows or items that all parameters cover."""
         compared = {k: self.estimates.parameters[k] for k in positions}
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
@@ -199,8 +199,8 @@ def _combined_table(
 ) -> _Table:
     """Count the combinations of the outcomes of compared parameters.
 
-    The table has a cell for each possible combination. If the possible combinations are
-    unknown, the table has a cell for each observed combination.
+    The resulting table has a cell for each possible combination or, if the possible
+    combinations are unknown, for each observed combination.
     """
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
@@ -235,12 +235,11 @@ def contrast_parameter(
     is_enumerated: bool = True,
     **table: Any,
 ) -> Any:
-    """Return a contrast with its properties and estimate.
+    """Return a contrast, such as the difference of two models, as a parameter.
 
-    Compared parameters that are themselves contrasts are replaced by their components,
-    such as the two models of a difference. If the fields of a table are passed, the
-    result is a `TableParameter`. `is_enumerated` is whether all possible outcomes are
-    known.
+    A compared parameter that is itself a contrast is replaced by its components. If
+    fields of a table of counts are passed as `table`, the result is a `TableParameter`.
+    Set `is_enumerated` to false if not all possible outcomes are known.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, contrast, ratio)
@@ -287,7 +286,8 @@ def _expanded_coefficients(
     """Compute the coefficient of each component of a contrast.
 
     Differences of differences and ratios of ratios are multiplied out, so that no
-    component is a contrast. Components are dropped if the coefficients cancel.
+    component is itself a contrast. Components with coefficients that cancel are
+    dropped.
     """
     key, by_position = contrast
     products: dict[Any, list[float]] = {}
@@ -342,10 +342,10 @@ def _method_of(
 ) -> str:
     """Select the interval method of a contrast.
 
-    A `method` other than "auto" is returned unchanged. If `method` is None and the
-    contrast supports exactly one of the methods that the user chose for the compared
-    parameters, this method is returned. In all other cases, the default method is
-    returned.
+    A `method` other than "auto" is returned unchanged. If `method` is None, a method
+    that the user chose for the compared parameters is returned, provided that the
+    contrast supports exactly one of the chosen methods. In all other cases, the default
+    method is returned.
     """
     if method not in (None, AUTO):
         return method
@@ -394,10 +394,10 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Return the cells in which a linear combination of means is smallest and largest.
+    """Return the outcomes for which a contrast has the smallest and largest value.
 
-    Each of the two cells has a pseudo-count of half a row, like a cell in which only
-    one of two models is right.
+    The contrast is a linear combination of means. Each of the two outcomes has a
+    pseudo-count of half a row.
     """
     pairs = [
         parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
@@ -410,11 +410,11 @@ def _extreme_cells(
 def _enumerate(
     maps: Sequence[CellMap], patterns: Sequence[tuple[bool, ...]]
 ) -> _Enumeration | None:
-    """Enumerate the possible combinations of the table cells of several parameters.
+    """Enumerate the possible combinations of outcomes of several parameters.
 
-    The result is None if there are too many combinations. For each set of parameters in
-    `_coverage_patterns`, pseudo-counts of two rows are divided equally among the
-    combinations of labels.
+    Each combination has a pseudo-count. For each set of parameters that can depend on
+    the same rows, two rows are divided equally among the combinations of labels. The
+    result is None if there are too many combinations.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -438,10 +438,10 @@ def _enumerate(
 
 
 def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
-    """Return the distinct sets of parameters that can depend on the same unit.
+    """Return the distinct sets of parameters that can depend on the same row.
 
     A set is a tuple with one bool per parameter. For example, the parameters of two
-    subgroups never depend on the same unit.
+    subgroups never depend on the same row.
     """
     patterns = set()
     for cell_map in maps:
@@ -452,11 +452,10 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """Enumerate the possible combinations of label codes, and their proportions.
+    """Return the possible combinations of label codes, and the share of each one.
 
-    Labels with identical effects on all parameters are represented by a single code.
-    Labels that do not occur are omitted. The first result maps the index of each label
-    column to the codes in that column.
+    Labels with the same effect on all parameters are represented by one code. The first
+    result is a dict from the index of a label column to the codes in this column.
     """
     representatives: dict[int, Array] = {}
     shares = []
@@ -487,7 +486,7 @@ def _trait_of(
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
-                "scale='ratio' needs metrics whose values are never negative, got "
+                "scale='ratio' needs metrics that are never negative, got "
                 f"{key.title!r}; use scale='difference', or select other metrics with "
                 "metrics=[...]"
             )

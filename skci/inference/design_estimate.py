@@ -92,9 +92,9 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units with a row in `_informative_masks`.
+        """Weights of the independent units with informative rows, for each mask.
 
-        There is one element per mask.
+        The masks are in `_informative_masks`.
         """
         return [
             unit_weights_of_rows(units, self.rows, self.design)
@@ -111,7 +111,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _informative_strata(self) -> Array:
-        """Strata within which influence values can differ."""
+        """Strata that may contain different influence values."""
         if self.table_by_stratum is None:
             return np.unique(self._strata[self._with_influence])
         return self.table_by_stratum.informative_strata
@@ -167,11 +167,9 @@ class DesignEstimate(RowEstimate):
         return small_sample_factor(self._in_table.n, self._in_table.n_all)
 
     def stratum_noise(self, z: float) -> float:
-        """Return the variance to add for strata in which no variance is observed.
+        """Return the variance to add for strata without observed variance.
 
-        The variance of a contrast is computed from the joint outcomes of the compared
-        models, because models agree on most rows. See `StratifiedTable.noise` for the
-        formula.
+        See `StratifiedTable.noise` for the formula.
         """
         parameter = self.parameter
         adds_pseudo_counts = parameter.interval_method.adds_pseudo_counts
@@ -185,10 +183,9 @@ class DesignEstimate(RowEstimate):
 
         Both variances are computed from influence values, after pseudo-counts are added
         to the counts. For interval methods that add pseudo-counts or noise, the ratio
-        is at least the design effect of exchangeable errors. If rows have almost no
-        variance, all rows of a cluster are treated as identical. If rows vary but the
-        totals of clusters do not, methods that add noise also treat all rows of a
-        cluster as identical. For other methods, the ratio is then zero.
+        is at least the design effect of exchangeable errors, which are unrelated to
+        weights and clusters. If rows have almost no variance, all rows of a cluster are
+        treated as identical.
         """
         parameter, rows = self.parameter, self.rows
         n_rows = rows.n_rows(self._drawn_mask)
@@ -246,11 +243,9 @@ class DesignEstimate(RowEstimate):
     def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance.
 
-        The degrees of freedom are computed from totals of influence values. Interval
-        methods that add pseudo-counts use totals of weights instead, as do all methods
-        if the observed variance is zero. Totals of weights have infinite degrees of
-        freedom in a simple random sample, or if the design effect is known. For a
-        contrast, the minimum over the compared parameters is used.
+        The degrees of freedom are computed from totals of influence values. For
+        interval methods that add pseudo-counts, they are computed from totals of
+        weights. For a contrast, the minimum over the compared parameters is used.
         """
         adds_pseudo_counts = self.parameter.interval_method.adds_pseudo_counts
         if not adds_pseudo_counts and self.has_variance:
@@ -311,23 +306,19 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _is_label_sensitive(self) -> bool:
-        """Whether a different true label in one row would change the estimate much.
+        """Whether another true label in a single row would change the estimate much.
 
         If so, errors on rows with large weights are too rare for a reliable variance.
-        Interval methods that add pseudo-counts or noise account for such errors, and in
-        stratified samples weights are not random.
         """
         change = max_label_sensitivity(self.parameter, self.rows)
         return self.has_variance and change > _FAR * math.sqrt(self.estimated_variance)
 
     @property
     def _is_less_than_exchangeable(self) -> bool:
-        """Whether errors unrelated to weights and clusters would vary much more.
+        """Whether the variance would be much larger if errors were exchangeable.
 
-        Interval methods that add pseudo-counts or noise already use the design effect
-        of such errors. The result is False if the compared parameters depend on
-        different rows, because the weights are then not random. For example, labels may
-        be requested with known probabilities.
+        Exchangeable errors are unrelated to weights and clusters. The result is False
+        if the compared parameters depend on different rows.
         """
         parameter = self.parameter
         has_parts = bool(parameter.components) and not parameter.covers_all_units
@@ -340,7 +331,7 @@ class DesignEstimate(RowEstimate):
 
     @cached_property
     def _smoothed_influence(self) -> Array:
-        """Influence values of the table cells, followed by zero for other units."""
+        """Influence values of the possible outcomes, then zero for other units."""
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     @cached_property
@@ -405,12 +396,8 @@ class DesignEstimate(RowEstimate):
     def _may_lack_clusters(self) -> bool:
         r"""Whether one more cluster with errors could move the estimate far away.
 
-        The additional cluster has the mean size of the clusters. Its rows have
-        influence values :math:`L^*`, which are .9 times the worst possible values. If G
-        is the effective number of clusters with errors, the additional cluster moves
-        the estimate by 1 / (G + 1) times the mean of :math:`L^*`, and adds 1 / (G + 1)
-        times the mean of :math:`L^{*2}` to the variance per row. The result is False if
-        there are many clusters.
+        In the additional cluster, each row has .9 times the worst possible influence
+        value. The result is False if many clusters already have errors.
         """
         if self.design.rows_are_units:
             return False
@@ -432,12 +419,11 @@ class DesignEstimate(RowEstimate):
 
     @property
     def _extreme_influence(self) -> tuple[Array, Array]:
-        """Smallest and largest influence values that the rows of each cell could have.
+        """Smallest and largest influence values that are possible for each outcome.
 
-        If the possible labels are known, the extremes are taken over all cells with the
-        same true label. Otherwise, if rows have two outcomes, the extremes are taken
-        over all cells. Losses with more outcomes keep their observed influence values,
-        because no cluster has the largest loss in all rows.
+        If the possible labels are known, the extremes are taken over all outcomes with
+        the same true label. Otherwise, the extremes are taken over both outcomes of a
+        row. Losses with more than two outcomes keep their observed influence values.
         """
         influence, cell_map = self._smoothed_influence, self.parameter.cell_map
         if cell_map is None:
@@ -454,7 +440,7 @@ class DesignEstimate(RowEstimate):
 
 
 def _mean_square(influence: Array, counts: Array) -> float:
-    """Compute the variance of influence values from the number of rows per cell."""
+    """Compute the variance of influence values, each weighted by a count."""
     p = counts / max(counts.sum(), 1.0)
     return float(p @ (influence - p @ influence) ** 2)
 

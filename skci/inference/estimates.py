@@ -1,4 +1,4 @@
-"""Estimates and their covariance: from other programs, resampled, many contrasts."""
+"""Estimates and their covariance, from other programs or from resampling."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Estimates:
     design_description: ClassVar[Any] = ""
     """Description of the sampling design in the header of a report."""
     row_estimates: Any = None
-    """`RowEstimates` of the same parameters, whose only source of variance is the rows.
+    """`RowEstimates` of the same parameters, with the variance due to rows only.
 
     Resampled estimates and means over runs use these estimates for the skewness of
     losses.
@@ -109,7 +109,7 @@ class Estimates:
 
     @property
     def usable(self) -> Array:
-        """Mask of the K estimates whose intervals use an estimated variance."""
+        """Mask of the estimates with intervals that use an estimated variance."""
         return self.is_linear & self.has_variance
 
     def single_unit(self, k: int) -> str:
@@ -246,7 +246,7 @@ NO_VARIANCE_OF_CONTRAST = 1e-12
 """Relative variance of a contrast that counts as zero."""
 
 MAX_TABLES = 1 << 10
-"""Largest number of contrasts whose tables and correlation are computed."""
+"""Largest number of contrasts for which tables and correlations are computed."""
 
 _MAX_IN_MEMORY = 1 << 14  # largest number of contrasts whose covariance is computed
 _ERROR = 1e-6  # relative independent variance of estimates with equal influence values
@@ -259,7 +259,7 @@ _MAX_EXCESS = 0.6  # largest share of the variance of a comparison that is remov
 
 @dataclass(frozen=True, eq=False)
 class GivenEstimates(Estimates):
-    """Estimates whose covariance is given by resampling or by another program.
+    """Estimates with a covariance from resampling or from another program.
 
     Unknown entries of the covariance are zero.
     """
@@ -395,10 +395,10 @@ class ManyContrasts(Estimates):
 
     @cached_property
     def _depends_on_few_rows(self) -> Array:
-        """Mask of the K contrasts whose variance depends on few rows.
+        """Mask of the K contrasts with a variance that depends on few rows.
 
-        These variances have fewer than `ENOUGH_FOR_NORMAL` Satterthwaite degrees of
-        freedom. If intervals use t quantiles, the mask is False.
+        Such a variance has fewer than `ENOUGH_FOR_NORMAL` degrees of freedom. The mask
+        is False if intervals use t quantiles.
         """
         few = np.zeros(len(self.parameters), dtype=bool)
         if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
@@ -516,10 +516,9 @@ class ResampledEstimates(GivenEstimates):
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         """Combine the estimates linearly, with a minimum for the variances.
 
-        The minimum is the variance due to rows, that is, the variance for fixed fitted
-        models. Training on random rows can only add variance. A computed variance may
-        be below the minimum because the excess noise of resampling is removed. The
-        minimum applies only to interval methods that correct for skewness.
+        The minimum is the variance for fixed fitted models, because training on random
+        rows can only add variance. The minimum applies to interval methods that correct
+        for skewness.
         """
         compared = super()._combine(parameters, slopes)
         pairs = [*map(_compared_models, parameters)]
@@ -555,11 +554,7 @@ class ResampledEstimates(GivenEstimates):
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
-        """Parameters whose losses may have an infinite variance.
-
-        Contrasts do not use the criterion `has_heavy_losses`, which requires losses
-        with a minimum near zero.
-        """
+        """Parameters with losses that may have an infinite variance."""
         rows: Any = self.row_estimates
         return {
             parameter

@@ -256,11 +256,9 @@ class JointEstimate:
     def _interval_variances(self) -> Array:
         """Variances from which the limits are computed.
 
-        The variances equal `_variances`, except for components on a boundary of their
-        range. For simultaneous intervals, the noise variance of such a component is
-        computed at the joint quantile, so that limits match Wilson's interval. Noise of
-        the method "blurred" is the same for individual and simultaneous intervals (Yuan
-        and Jiang).
+        The variances include the noise that interval methods add on the boundary of a
+        range. For simultaneous intervals, this noise is computed at the joint quantile,
+        so that limits match Wilson's interval.
         """
         if self.is_individual:
             return self._variances
@@ -281,10 +279,10 @@ class JointEstimate:
 
     @cached_property
     def usable(self) -> Array:
-        """Mask of the K parameters whose variance can be estimated.
+        """Mask of the K parameters with a variance that can be estimated.
 
-        The interval of any other parameter is the whole range of the parameter. Such
-        parameters do not affect the critical value.
+        The interval of any other parameter is the whole range of the parameter, and
+        does not affect the critical value.
         """
         return self.source.usable
 
@@ -316,8 +314,8 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """Convert normal quantiles to t quantiles with the same tail probabilities.
 
-        `positions` contains the positions of the parameters whose degrees of freedom
-        apply.
+        `positions` contains the positions of the parameters to which the quantiles
+        belong.
         """
         if self._are_normal:
             return q

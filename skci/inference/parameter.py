@@ -27,7 +27,7 @@ _NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
 _ROUNDING = 1e-9  # largest distance of an estimate from its range by rounding
 
 MAX_ENUMERATED_CELLS = 256
-"""Largest size of tables whose cells are enumerated, including unobserved cells."""
+"""Largest number of possible outcomes that are all enumerated in a table."""
 
 CANCELLED = 1e-12
 """Relative size of a sum of coefficients that counts as zero."""
@@ -154,9 +154,9 @@ class CellMap:
     size: int
     """Number of cells."""
     subgroups: frozenset[int] | None = None
-    """Codes of the subgroups whose units have a cell; None for all units."""
+    """Codes of the subgroups to which the map applies; None for all units."""
     sample: int = 0
-    """Index of the independent sample whose units have a cell."""
+    """Index of the independent sample to which the map applies."""
 
     def __call__(self, *codes: Array) -> Array:
         """Return the table cell of each unit from arrays of label codes."""
@@ -182,7 +182,7 @@ class CellMap:
 
 
 class Clipped(NamedTuple):
-    """Number and share of the rows whose predicted probability was clipped."""
+    """Number and share of the rows with a clipped predicted probability."""
 
     n: float
     n_samples: float
@@ -277,7 +277,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """Parameter whose estimate is computed from a table of counts.
+    """Parameter with an estimate that is computed from a table of counts.
 
     A cell of the table counts the rows with the same outcome, such as a pair of a true
     and a predicted label. The cells of a contrast are combinations of the cells of the
@@ -348,7 +348,7 @@ class TableParameter(Parameter):
 
     @property
     def allows_for_unseen_bounds(self) -> bool:
-        """Whether the interval allows for extreme values that no observed row has."""
+        """Whether the interval allows for extreme values that were not observed."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()
@@ -392,7 +392,7 @@ class TableParameter(Parameter):
 
     @property
     def weights(self) -> Array:
-        """Proportions of the cells at which the functional is linearised.
+        """Proportions of the possible outcomes, used to compute influence values.
 
         Pseudo-counts are included if the interval method uses pseudo-counts.
         """

@@ -220,12 +220,10 @@ class PowerPlan:
     def _errors_at_bounds(self, planned: JointEstimate, errors: Array) -> Array:
         """Compute standard errors of tests at the lower and upper bounds of a region.
 
-        Score intervals use the standard error at the null value. If models differ on
-        few rows, this standard error is much larger than the standard error at the
-        estimate (Nam, 1997, Biometrics 53, 1422-1430). The standard error at the null
-        value is the distance of the null value from the estimate, divided by the test
-        statistic at the expected counts. If the null value equals the estimate, the
-        standard error at the estimate is used.
+        Score intervals use the standard error at the null value. This standard error is
+        the distance of the null value from the estimate, divided by the test statistic
+        at the expected counts. For models that differ on few rows, it is much larger
+        than the standard error at the estimate (Nam, 1997, Biometrics 53, 1422-1430).
         """
         errors = np.tile(errors, (2, 1))
         adds_pseudo_counts = [
@@ -250,10 +248,10 @@ class PowerPlan:
     def _distances(self) -> Array:
         """Compute the distance of each true difference from the null hypothesis.
 
-        The distance is measured on the scale of the standard errors. If the null
-        hypothesis is a difference outside an interval, the two rows are the distances
-        from the lower and the upper end of the interval. If it is a single value, the
-        second row is infinite. Distances are NaN for contrasts that are not tested.
+        The distance is on the scale of the standard errors. The result has two rows. If
+        the difference must lie in a region, the rows contain the distances from the
+        lower and the upper bound. Otherwise, the second row is infinite. Distances are
+        NaN for contrasts that are not tested.
         """
         joint, shown, difference = self.joint, self.shown, self.difference
         if difference is None:

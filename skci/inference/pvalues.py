@@ -100,9 +100,8 @@ def step_down(joint: JointEstimate, null: float) -> Array:
 def signed_statistics(joint: JointEstimate) -> Array:
     """Return signed test statistics of K parameters for the null value 0.
 
-    The absolute value of a statistic is the critical value at which the interval
-    reaches 0. The sign is the sign of the estimate. The critical values are t quantiles
-    with the degrees of freedom of each parameter. The statistic is 0 for parameters
+    A statistic has the sign of the estimate. The absolute value is the critical value,
+    as a t quantile, at which the interval reaches 0. The statistic is 0 for parameters
     without an estimated variance.
     """
     statistics = np.zeros(len(joint.parameters))
@@ -147,8 +146,7 @@ def _statistics(
 
     A statistic is the critical value at which a limit equals the null value. The limit
     is the lower limit where `above` is true, and the upper limit elsewhere. For joint
-    intervals with a common variance, statistics are quantiles of a multivariate t
-    distribution instead.
+    intervals with a common variance, the statistics are multivariate t instead.
     """
     statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.source.common_df is None:

@@ -16,7 +16,7 @@ _RANK = 1e-10  # relative eigenvalue that counts as zero
 
 
 class ResampledMoments(NamedTuple):
-    """Estimates from resampling, with their covariance and its degrees of freedom."""
+    """Estimates from resampling, with covariance matrix and degrees of freedom."""
 
     estimates: Array
     covariance: Array
@@ -38,8 +38,8 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     values : ndarray of shape (J, K)
         Estimates on each of J splits.
     test_over_train : float
-        Ratio :math:`n_2 / n_1`. The value 0 ignores the overlap of training sets, so
-        that the variance is too small.
+        Ratio :math:`n_2 / n_1` of the sizes of test and training sets. With 0, the
+        overlap of training sets is ignored, and the variance is too small.
 
     Returns
     -------

@@ -152,11 +152,11 @@ class RowEstimate:
 
     @cached_property
     def influence(self) -> Array:
-        """Influence values of the table cells, with mean zero over the rows.
+        """Influence values of the possible outcomes, with mean zero over the rows.
 
-        The functional is linearised at the proportions that the interval method uses,
-        with or without pseudo-counts. If the parameter depends on only some units, a
-        final zero applies to all other units.
+        If the interval method uses pseudo-counts, influence values are computed with
+        pseudo-counts. A final zero applies to rows on which the parameter does not
+        depend.
         """
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
@@ -196,7 +196,7 @@ class RowEstimate:
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """Ratio of all rows to the number of rows on which the parameter depends."""
+        """Number of all rows, divided by the number on which the parameter depends."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
@@ -285,10 +285,9 @@ class RowEstimate:
 
     @property
     def _classes_cross(self) -> bool:
-        """Whether classes of two areas under curves share some but not all rows.
+        """Whether two areas under curves have classes that overlap only partly.
 
-        Influence values then do not have mean zero within the intersection of the
-        classes.
+        Influence values then do not have mean zero in the overlap.
         """
         partitions = {
             tuple(cells.tobytes() for cells in classes): classes
@@ -331,10 +330,10 @@ class RowEstimate:
 
     @property
     def single_unit(self) -> str:
-        """Text that starts with "row" or "group" if one unit determines the variance.
+        """Description of the row or group that alone determines the variance, if any.
 
-        The text includes the class and the subgroup of the unit. The text is empty if
-        several units determine the variance.
+        The text begins with "row" or "group", and names the class and the subgroup. The
+        text is empty if several units determine the variance.
         """
         unit = "row" if self.design.rows_are_units else "group"
         for part in self.components or [self]:
@@ -369,7 +368,7 @@ class RowEstimate:
 
     @property
     def at_observed_table(self) -> RowEstimate:
-        """Sampling variance computed from observed counts, without pseudo-counts."""
+        """Estimate of the variance from observed counts, without pseudo-counts."""
         adds_pseudo_counts = self.parameter.interval_method.adds_pseudo_counts
         return self._by_delta if adds_pseudo_counts else self
 
@@ -530,9 +529,7 @@ class RowEstimate:
     def _sufficient_df(self) -> int:
         """Degrees of freedom below which intervals may be too narrow.
 
-        The value is 0 if the interval method corrects for few degrees of freedom. The
-        correction of studentised intervals does not suffice for differences of losses,
-        or for uplift, which is a difference between treated and control rows.
+        The value is 0 if the interval method is valid for any degrees of freedom.
         """
         method = self.parameter.interval_method
         if method.adds_pseudo_counts:
@@ -551,10 +548,8 @@ class RowEstimate:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row could move an area under a curve out of its interval.
 
-        The area, such as a ROC AUC, is a mean over the rows of the rarer class. The
-        function adds a row with the worst possible score to this class. Alternatively,
-        it adds a row with a poor score, and the true area is 1.75 standard errors below
-        the estimate.
+        The area is a mean over the rows of the rarer class. The additional row belongs
+        to this class, and has the worst possible score or a poor score.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = len(parameter.support.classes) == 2 and not self.components

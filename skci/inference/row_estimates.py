@@ -293,11 +293,10 @@ class RowEstimates(Estimates):
 
 
 def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Return the parameters from which a contrast is computed, and its derivatives.
+    """Return the parameters that a contrast compares, and its partial derivatives.
 
     A contrast of contrasts is multiplied out, so that no returned parameter is a
-    contrast. The derivatives are partial derivatives of the contrast with respect to
-    the returned parameters.
+    contrast.
     """
     if not parameter.components:
         return [(parameter, 1.0)]

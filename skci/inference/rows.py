@@ -130,10 +130,10 @@ class Rows:
 
     @cached_property
     def repeats(self) -> Sequence[Array]:
-        """Factors that convert sums of powers over rows to sums over units.
+        """Sums of powers of the relative weights in each unit, for powers 1 to 4.
 
-        Element k - 1 is an array that contains, for each unit, the sum of (w / mean
-        weight of the unit)**k over the rows, for k = 1 to 4.
+        The relative weight of a row is its weight divided by the mean weight in the
+        unit.
         """
         if self.powers is None:
             return (self.weights,) * 4

@@ -36,7 +36,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variances due to rows and runs, and the part included in both variances."""
+    """Variance due to rows, variance due to runs, and the overlap of both variances."""
 
     rows: float
     runs: float
@@ -57,7 +57,7 @@ class Variances(NamedTuple):
 
     @property
     def rows_only(self) -> Array:
-        """Variances due to rows, without the part included in variances due to runs."""
+        """Variances due to rows, without the overlap with the variances due to runs."""
         return np.maximum(self.rows - self.both.sum(axis=0), 0.0)
 
     @property
@@ -384,13 +384,11 @@ def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Pa
 def united_df(
     df_method: str, runs: float, rows: float, df_runs: float, df_rows: float
 ) -> float:
-    """Compute the degrees of freedom of a variance with two sources, runs and rows.
+    """Compute the degrees of freedom of a variance due to rows and runs.
 
-    `runs` and `rows` are the shares of the sources in the variance. The shares add up
-    to less than 1 if the variance was raised to the variance due to rows. With
-    "quadrature", the squared quantile is the mean of the squared quantiles of both
-    sources, weighted by the shares. The quantile is at least the quantile for the
-    larger degrees of freedom.
+    `runs` and `rows` are the shares of both sources in the variance. The shares add up
+    to less than 1 if the variance was raised to the variance due to rows. The method
+    "quadrature" averages the squared quantiles of both sources, weighted by the shares.
     """
     if not runs:
         return df_rows

@@ -26,9 +26,9 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 class StratifiedTable:
     r"""Counts of the possible outcomes in each stratum, and a functional of the counts.
 
-    If population shares of strata are estimated, they are treated like the shares of
-    strata in a random sample of the population. This sample has the size for which the
-    shares have the given standard errors.
+    If the population shares of the strata are estimated, they are treated as shares in
+    a random sample of the population. The size of this sample is chosen to match the
+    standard errors of the shares.
     """
 
     functional: Poststratified
@@ -49,7 +49,7 @@ class StratifiedTable:
 
     @cached_property
     def informative_strata(self) -> Array:
-        """Strata within which influence values differ, as indices in the design."""
+        """Indices of the strata in which influence values differ."""
         counts = self.counts + self.pseudo_counts
         differ = self.functional(counts / counts.sum()).has_influence
         strata = self.functional.strata
@@ -152,7 +152,7 @@ class StratifiedTable:
 def stratified_table(
     parameter: TableParameter, rows: Rows, design: Any
 ) -> StratifiedTable | None:
-    """Create the table of a parameter with the counts of possible outcomes by stratum.
+    """Create a table with the counts of possible outcomes in each stratum.
 
     The result is None if the possible outcomes are unknown or too many, or if there are
     no strata of independent rows.
@@ -205,11 +205,9 @@ def stratified_table(
 
 
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
-    """Whether a stratum with a large weight has few rows in a cell of the table.
+    """Whether a stratum with a large weight has few rows with some outcome.
 
-    Such strata are ignored if their share of the variance would be small even with one
-    more row in the cell. The variance within a stratum is approximated by the
-    Gini-Simpson diversity of the cells, 1 minus the sum of squared proportions.
+    Strata that contribute little to the variance are ignored.
     """
     strata, frequencies = design.strata, rows.frequencies
     n = np.bincount(strata, frequencies)

@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """Grade with a size, and the function by which a harness aggregates grades.
+    """Grade with a size, for aggregates such as a mean weighted by size.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Grade(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The answer of a model to an item, as recorded in a log with its grades.
+    """Answer of a model to an item, with its grades, as recorded in a log.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from skci.grades import SAMPLES, grades_report
 
 
 class Aggregation(NamedTuple):
-    """Aggregation by which a harness computes one number from the grades of a task."""
+    """Aggregation of the grades of a task to the one number that a harness prints."""
 
     function: str = MEAN
     """Name of the aggregation: "mean", "ratio", "share" or "perplexity"."""
@@ -340,7 +340,7 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Return advice for an error message: select the remaining names.
+    """Return advice to select the remaining names, for an error message.
 
     The advice covers Python and the command line.
     """

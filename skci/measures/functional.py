@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Component of a functional whose estimate is on the boundary of its range."""
+    """Component of a functional, with an estimate on the boundary of its range."""
 
     slope: float
     """Derivative of the functional with respect to the component."""
@@ -82,11 +82,10 @@ class InformativeRows:
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Rows that limit the degrees of freedom, as masks or weights of cells.
+        """Masks or weights of the rows that limit the degrees of freedom.
 
-        For estimates from events, these rows are the events. For an area under a curve,
-        they are the rows of the two classes. Averages over more than two classes use
-        all rows and have no such limit.
+        These rows are the events, or the two classes of an area under a curve. Other
+        measures have no such rows.
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
@@ -97,10 +96,10 @@ class InformativeRows:
 
 
 class Functional(ABC):
-    """Measure that is a function of cell weights, with its influence values.
+    """Measure as a function of weights, together with its influence values.
 
-    A cell is an entry of a table of counts, such as a confusion matrix, or a single
-    row.
+    The weights belong to the cells of a table of counts, such as a confusion matrix, or
+    to single rows.
     """
 
     compared_by: ClassVar[str] = ""
@@ -307,7 +306,7 @@ class FunctionOfMeans(Functional):
 
 
 def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
-    """Return the ratio of the means of two columns; 0 / 0 is undefined."""
+    """Return the ratio of the means of two columns, undefined if both are zero."""
     return FunctionOfMeans(truediv, np.stack([above, below], axis=1).astype(float))
 
 
@@ -315,7 +314,7 @@ def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
 class Mean(Functional):
     """Weighted mean of the values of m cells.
 
-    The gradient, which the "blurred" interval method uses, is reported as `unit`.
+    The gradient is reported as `unit`, for the interval method "blurred".
     """
 
     compared_by: ClassVar[str] = "values"

@@ -12,12 +12,12 @@ from skci.measures.functional import Component, EqualByParts, Evaluation, Functi
 class Poststratified(EqualByParts, Functional):
     r"""Functional of a population, estimated from stratified samples.
 
-    The functional is :math:`T(\sum_h W_h p_h)`. The shares :math:`W_h` of the strata
-    are known or estimated. Each cell belongs to one stratum. The functional depends on
-    weights q only through the distributions :math:`p_h = q_h / q_{h \cdot}` within
-    strata. If the multinomial likelihood is maximised with a fixed value of the
-    functional, the totals of the strata therefore remain as observed. The maximum is
-    also the maximum for independent multinomial samples with fixed sizes.
+    The functional is :math:`T(\sum_h W_h p_h)`, where :math:`p_h` is the distribution
+    of outcomes in stratum h. The shares :math:`W_h` of the strata are known or
+    estimated. Each cell belongs to one stratum, and only the distributions within
+    strata affect the functional. Therefore, the multinomial likelihood, maximised for a
+    fixed value of the functional, has the same maximum as the likelihood of independent
+    samples with fixed sizes.
     """
 
     functional: Component

@@ -66,10 +66,10 @@ ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.sp
 
 
 def known_spellings(names: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
-    """Map each synonym of the given measure names to the given name.
+    """Return a dict from synonyms of measures to the given names.
 
-    A given name is also mapped to itself. Synonyms in `others` are left out, because
-    they have another meaning.
+    Each given name is also a key. The synonyms in `others` are left out, because they
+    have another meaning.
     """
     spellings: dict[str, str] = {}
     for name in names:

@@ -105,7 +105,8 @@ class MeasureProperties:
     name, bounds, greater_is_better
         Name and range of the measure, and whether higher values are better.
     has_better : bool
-        Whether higher values, or lower values, of the measure are better.
+        Whether some values of the measure are better than other values. False for a
+        neutral measure, such as a selection rate.
     smooth : bool
         Whether the measure is differentiable with respect to the shares of possible
         outcomes, at all values in its range.
@@ -155,7 +156,7 @@ class MeasureProperties:
         Range of the estimator, if it exceeds the range of the measure. Limits are
         computed within `reach`, then clipped to `bounds`.
     reads : str
-        Kind of input of a user-defined function of the rows, as named in reports.
+        Kind of data that a user-defined function of the rows reads, for reports.
     function : callable
         Formula ``g(tp, fp, fn, tn)`` of a measure of labels, safe for complex arrays.
     symmetric : bool
@@ -243,7 +244,7 @@ class MeasureProperties:
 
 
 EDGE = 1e-12
-"""Distance from the boundary of the range below which an estimate is on it."""
+"""Largest distance from the boundary at which an estimate counts as on it."""
 
 LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
 SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}

@@ -162,7 +162,7 @@ def _listed(documents: Any, place: str, value: str) -> Mapping[str, float]:
 
 
 def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
-    """Return the negated rank of each document in a run, by judged query."""
+    """Return the negated rank of each document in a run, for each judged query."""
     missing = [query for query in judged if not scores.get(query)]
     if len(missing) == len(judged):
         raise ValueError(

@@ -278,11 +278,11 @@ class Resampling:
     def evaluate(
         self, scheme: Scheme
     ) -> Iterator[tuple[list[pooling.EvaluatedPool], int]]:
-        """Evaluate a resampling scheme in batches, with one fit per training set.
+        """Fit and evaluate the models of a resampling scheme in batches.
 
-        A pool is a set of splits that are evaluated together. For each batch, the
-        method yields the evaluated pools and a count. The estimate is computed from
-        this number of pools, beginning with the first.
+        Each training set is fitted once. A batch contains evaluated pools, that is,
+        sets of splits, and the number of leading pools from which the estimate is
+        computed.
         """
         batches = list(scheme.batches(self.rows))
         n_sets = sum(len(_by_training_set(pools)) for pools, _ in batches)

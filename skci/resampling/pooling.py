@@ -37,7 +37,7 @@ _NO_PAIR = (
     "estimator, X, y, method='predict_proba')[:, 1], metrics='roc_auc')"
 )
 FOLD = "fold"
-"""Column of subgroups by fold, whose rows are predicted by the same model."""
+"""Column of the fold; one model predicts all test rows of a fold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +92,8 @@ class EvaluatedPool:
     def losses(self) -> Array:
         """Loss of each row with a positive weight, as an array of shape (K, n).
 
-        Each metric must be the mean of its losses. The rows are the units of the
-        sample. The loss of a row is the estimate plus the influence value of the row.
-        A metric is a mean if these losses do not change with the weights of the rows.
+        The loss of a row is the estimate plus the influence value of the row. An error
+        is raised for metrics that are not a mean of such losses.
         """
         losses, rng = [], np.random.default_rng(0)
         for parameter, best in zip(self.parameters, self.best, strict=True):
@@ -204,7 +203,7 @@ def mean_over_folds(joint: JointEstimate) -> JointEstimate:
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """State in messages that an area under a curve compares rows within folds."""
+    """State in messages that an area under a curve compares only rows within a fold."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)
@@ -216,7 +215,7 @@ def mean_over_parts(
 ) -> JointEstimate:
     """Estimate means over subgroups jointly.
 
-    The text `target` describes the subgroups.
+    `target` is a text that describes the subgroups.
     """
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)

@@ -34,8 +34,8 @@ _SPLIT_TS = {
 """Descriptions of the schemes with variances between splits."""
 
 Batch = tuple[list[Pool], int]
-"""Pools whose predictions are in memory at once, and the number of pools, counted from
-the first, from which the estimate is computed."""
+"""Pools with predictions in memory at the same time, and the number of leading pools
+from which the estimate is computed."""
 
 Summaries = Sequence[Sequence[Any]]
 """Summaries of the pools of each batch."""

@@ -25,7 +25,7 @@ class Split(NamedTuple):
 
 
 Pool = tuple[Split, ...]
-"""Splits with disjoint test sets, whose predictions are evaluated together."""
+"""Splits with disjoint test sets, which are evaluated together."""
 
 
 def take_rows(X: Any, rows: Array) -> Any:

@@ -257,9 +257,10 @@ class Loadings:
         return Loadings(self.factor, self.combinations[positions])
 
     def standardised(self) -> Loadings:
-        """Rescale the coordinates to variance 1, and use their principal components.
+        """Rescale the coordinates to variance 1.
 
-        The factors are then principal components, by descending variance.
+        The factors are replaced by principal components, in descending order of
+        variance.
         """
         factor, combinations = self.factor, self.combinations
         if combinations is None:

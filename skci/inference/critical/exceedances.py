@@ -85,7 +85,7 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Select a level and a coordinate index for each uniform random number."""
+        """Convert uniform random numbers to thresholds and coordinate indices."""
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -97,11 +97,11 @@ class Proposal:
 
     @property
     def floor(self) -> float:
-        """Probability that the level of a draw imposes no condition."""
+        """Share of the thresholds that impose no condition on the drawn vector."""
         return float(np.mean([self.tail(level) == 1 for level in self.levels]))
 
     def tail(self, level: float) -> float:
-        """Return the probability that a single coordinate exceeds a level."""
+        """Return the probability that a single coordinate exceeds a threshold."""
         return float(self.sides * special.ndtr(-level))
 
 
@@ -187,11 +187,11 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Tabulate the function from which the density of a direction is computed.
+        """Tabulate a function from which the density of a direction is computed.
 
-        Relative to the uniform distribution, the density is the sum of two terms:
-        `Proposal.floor`, and the mean of the tabulated function over the projections of
-        the direction on the coordinates.
+        Relative to the uniform distribution, the density is `Proposal.floor` plus the
+        mean of the tabulated function over the projections of the direction on the
+        coordinates.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -206,7 +206,10 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate the exceedance probabilities of three levels, and the density."""
+        """Tabulate exceedance probabilities for three thresholds, and the density.
+
+        The last table is the result of the method `density`.
+        """
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
             for level in levels
@@ -228,13 +231,13 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute the weighted terms of the estimates for sampled directions.
+        """Compute random terms from which tail probabilities are estimated.
 
-        Each array has one value for each direction. The means of the first three arrays
-        estimate the probability that some coordinate exceeds q, for three levels q. The
-        mean of the fourth array estimates the expected number of pairs of coordinates
-        that both exceed the middle level. If the weights are bounded, they are returned
-        as the fifth array.
+        Each array has one term for each sampled direction. The means of the first three
+        arrays estimate the probability that some coordinate exceeds q, for three
+        thresholds q. The mean of the fourth array estimates the expected number of
+        pairs of coordinates that both exceed the middle threshold. If the weights of
+        the directions are bounded, a fifth array contains these weights.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
@@ -283,10 +286,10 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute the weighted terms of the estimates for sampled factors.
+        """Compute random terms from which tail probabilities are estimated.
 
-        The terms are defined as in `RadialSampler.exceedances`. Given the factors y,
-        coordinates are independent.
+        Each array has one term for each draw of the factors y. Given y, the coordinates
+        are independent. `RadialSampler.exceedances` describes the four arrays.
         """
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
@@ -307,8 +310,8 @@ def batches(
 
     A point has two uniform coordinates and `rank` standard normal coordinates. Each of
     the `seeds` gives one scramble, that is, one randomisation of the Sobol sequence,
-    from which the points `start` to `stop` are used. Batches have fewer points if later
-    arrays have more columns (`width`).
+    from which the points `start` to `stop` are used. Batches have fewer points if
+    `width`, the number of columns of later arrays, is larger.
     """
     number, dimension = stop - start, rank + 2
     if number * dimension > _CACHED:
@@ -471,8 +474,8 @@ def _controlled(
 ) -> Array:
     """Estimate the mean of products w G, with the weights w as control variate.
 
-    The weights have mean 1. The first four arguments are the sums of w G, w^2 G, w and
-    w^2 over n draws.
+    G is the quantity to be averaged, and w has the known mean 1. The arguments are the
+    sums of w G, w^2 G, w and w^2, and the number n of draws.
     """
     mean, weight = first / n, total / n
     variance = squares / n - weight**2

@@ -30,11 +30,11 @@ _OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
 
 @dataclass(frozen=True)
 class Horizon:
-    """Sample sizes at which a growing data set is analysed, called looks.
+    """Planned sample sizes of interim analyses of growing data.
 
-    Intervals cover simultaneously over all looks. A sample size is a number of
-    independent units. If `continuous`, there is a look at every sample size from the
-    first to the last.
+    An interim analysis is called a look. Intervals cover simultaneously over all looks.
+    A sample size is a number of independent units. If `continuous` is true, there is a
+    look at every sample size from the first to the last.
     """
 
     looks: tuple[int, ...]
@@ -69,14 +69,12 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Return representative log sample sizes, called times, and a boundary shift.
+        """Return representative times of the interim looks, and a boundary shift.
 
-        The probability that standardised estimates cross a boundary at one of these
-        times is about the probability that they cross the boundary plus the shift at
-        any look. The shift depends little on the boundary and on the number of
-        parameters. If at most 20 looks are planned, the times are the looks, and the
-        shift is zero. More planned looks are treated as looks at all sample sizes
-        between them.
+        Times are logarithms of sample sizes. If at most 20 looks are planned, the times
+        are the looks, and the shift is zero. Otherwise, a look at every sample size is
+        assumed. Estimates then cross a boundary at one of the times about as often as
+        they cross the boundary plus the shift at any look.
         """
         if not self.continuous and len(self.looks) <= _MAX_TIMES:
             return np.log(np.array(self.looks)), 0.0

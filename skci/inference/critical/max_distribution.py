@@ -103,7 +103,6 @@ class CriticalValue(float):
     error: float
 
     def __new__(cls, value: float, error: float = 0.0) -> CriticalValue:
-        """Create the float and attach the error."""
         self = super().__new__(cls, value)
         self.error = float(error)
         return self
@@ -232,9 +231,9 @@ class QuantileSearch:
                     return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Return the levels at which probabilities are estimated.
+        """Return the values at which tail probabilities are estimated.
 
-        The levels are q - step, q and q + step.
+        The values are q - step, q and q + step.
         """
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
@@ -256,7 +255,7 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Draw random numbers whose means estimate tail probabilities near q.
+        """Draw random numbers with means that estimate tail probabilities near q.
 
         The result has shape (4 or 5, scrambles, points). The means of the first three
         arrays estimate P(max > q - step), P(max > q) and P(max > q + step). The mean of
@@ -456,7 +455,7 @@ class MaxDistribution:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations between coordinates, and the number of pairs for each."""
+        """Correlations between coordinates, with the number of pairs for each value."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         rho = distance.squareform(self._correlation, checks=False)

@@ -37,10 +37,10 @@ class Component:
         each block by subtracting a number proportional to the size of the unit. By
         default, the mean of the block is subtracted.
     repeats : array-like of shape (4, G), optional
-        Multiplicities, if each total represents several units. The first row contains
-        the number of units. The other rows contain the sums of the second, third and
-        fourth powers of the relative weights of the units: weights divided by their
-        mean.
+        Sizes of the totals, if each total represents several units. The first row
+        contains the number of units. The other rows contain sums of the second, third
+        and fourth powers of relative weights, that is, weights of units divided by the
+        mean weight.
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
@@ -56,10 +56,10 @@ class Component:
         degrees of freedom of such components are added. For components that cover all
         rows, such as crossed factors, the smallest degrees of freedom are used.
     units : ndarray of int of shape (n_samples,), optional
-        Index in `totals` of the unit to which each row of the data belongs; see
-        :meth:`of_units`. If there is a single component with `units`, the curvature
-        correction of method "hall" changes the weights of whole units, as with
-        `groups`. By default, the correction changes the weights of single rows.
+        Unit of each row of the data, as an index in `totals`; see :meth:`of_units`. The
+        curvature correction of method "hall" changes the weights of single rows. If
+        there is a single component with `units`, the correction changes the weights of
+        whole units instead, as with `groups`.
 
     Examples
     --------
@@ -234,7 +234,7 @@ class SampleDesign:
     """Base class of the designs that are used internally for inference.
 
     A unit of a sample is a row, or a set of identical rows. Every design may have
-    strata, from each of which a fixed number of units was drawn.
+    strata, with a fixed number of units drawn from each stratum.
     """
 
     strata: Any = None
@@ -283,16 +283,16 @@ class SampleDesign:
         return self.components(influences)
 
     def direction(self, influences: Influences) -> Array | None:
-        """Return the change of weights that moves an estimate by its standard error.
+        """Return a change of weights that moves an estimate by its standard error.
 
-        The estimate is the first column of the influence values. The weights change in
-        proportion to the totals of clusters. The result is None if units are
-        independent or clusters are unknown.
+        The first column of `influences` belongs to the estimate. The weights in a
+        cluster change in proportion to the total influence value of the cluster. The
+        result is None if units are independent or clusters are unknown.
         """
         return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
-        """Return the stratum of each unit, and the share of each unit in the weight."""
+        """Return the stratum of each unit, and its share of the total weight."""
         return self.strata, rows.shares
 
     @property

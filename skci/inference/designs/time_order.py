@@ -1,4 +1,4 @@
-"""Rows in order of time, whose influence values may be autocorrelated."""
+"""Design for rows in order of time, with autocorrelated influence values."""
 
 from __future__ import annotations
 
@@ -328,10 +328,9 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Compute the degrees of freedom of the mean square of cosine-weighted sums.
 
-    The degrees of freedom are the number of cosines, unless a few runs of successive
-    rows dominate. Dominance is detected from sums over windows of 3/4 of the period of
-    the fastest cosine. If the kurtosis of these sums exceeds the normal kurtosis by two
-    standard errors, Satterthwaite's degrees of freedom for the sums are an upper bound.
+    The degrees of freedom are the number of cosines, or fewer if a few runs of
+    successive rows dominate. Dominance is measured by the kurtosis of sums over windows
+    of successive rows.
     """
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
@@ -378,12 +377,12 @@ def _bartlett_windows(values: Array, lags: int) -> Component:
 
 
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
-    """Yield components for the autocovariances of the test of Diebold and Mariano.
+    """Yield the components of the variance in the test of Diebold and Mariano.
 
     Values are multiplied by the small-sample factor of Harvey, Leybourne and Newbold.
-    The first component is the variance. Three components for each lag k add the
-    autocovariance at k, by the identity ``(a + b)**2 - a**2 - b**2 = 2 * a * b`` for
-    rows at distance k. The degrees of freedom are n - 1 for any number of lags.
+    The first component is the variance without autocorrelation. For each lag, three
+    further components add the autocovariance ``2 * a * b`` as ``(a + b)**2 - a**2 -
+    b**2``.
     """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
@@ -428,8 +427,8 @@ class Season(NamedTuple):
     def autocovariances(self, n: int) -> tuple[Array, Array]:
         """Return the lags that are multiples of the period, and their autocovariances.
 
-        The autocovariances are divided by the variance of a row, and multiplied by the
-        number of pairs of rows with this lag, relative to n.
+        An autocovariance is divided by the variance of a row, and multiplied by the
+        number of ordered pairs of rows with this lag, divided by n.
         """
         lags = np.arange(0, n, self.period)[:_MAX_PERIODS]
         powers = 2 * self.autocorrelation * self.decay ** np.arange(len(lags) - 1)

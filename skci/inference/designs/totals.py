@@ -63,11 +63,11 @@ def _products(component: Component) -> Array:
 
 
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
-    """Return a factor and weights for the sum of the squared totals of G units.
+    """Return a factor and weights for the squared totals of units.
 
-    The factor is the small-sample correction G / (G - d). The weights are 1 unless a
-    total represents several units. If a component has blocks, such as strata, the
-    weights include the correction of each block, and the factor is 1.
+    A variance is the factor times the weighted sum of the squared totals. The factor is
+    the small-sample correction G / (G - d) for G units. If units are in blocks, such as
+    strata, the weights include the correction of each block, and the factor is 1.
     """
     numbers, squares = repeats[:2]
     if component.blocks is None:
@@ -175,11 +175,9 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     """Compute sums of powers from the totals of influence values.
 
     The first column of the totals contains influence values. An optional second column
-    indicates the rows in use. Units without rows in use are not counted, unless
-    centring within blocks makes their totals nonzero. Blocks of independent rows are
-    further divided by `classes`. Each class is a mask of shape (G,), and influence
-    values have mean zero within the class. Classes are ignored if a divided block would
-    have a single row although each class has several rows, as with many targets.
+    indicates the rows in use, so that units without such rows are not counted. Blocks
+    of independent rows, such as strata, are further divided by `classes`. Each class is
+    a mask of rows with influence values of mean zero.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -230,7 +228,10 @@ def _sums_of_powers(
 def _divided(
     blocks: Array | None, rows: Array, classes: Sequence[Array]
 ) -> Array | None:
-    """Divide blocks by classes, unless a new block would have a single row."""
+    """Divide blocks of units by class, unless a new block would have a single row.
+
+    For example, strata are blocks.
+    """
     parts: Any = 0 if blocks is None else blocks
     for members in classes:
         parts = 2 * parts + members
@@ -275,10 +276,9 @@ class UnitWeights(NamedTuple):
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
     """Compute the weights of the independent units that contain selected rows.
 
-    The totals of `components` are sums of an indicator of the selected rows, and
-    `total` is the weight of these rows. With crossed factors, the units are the levels
-    of the factor with the fewest levels. If components cover only some rows each, such
-    as a series, their results are added.
+    Each total in `components` is the weight of the selected rows in a unit, and `total`
+    is the weight of all selected rows. With crossed factors, the units are the levels
+    of the factor with the fewest levels.
     """
     kinds: list[UnitWeights] = []
     parts: list[UnitWeights] = []
@@ -396,12 +396,11 @@ def shape_of_ratios(totals: Array, frequencies: Array) -> float:
 
 
 def tail_shape(components: Iterable[Component], shape: Callable[..., float]) -> float:
-    """Return the heaviest tail of unit totals over all components.
+    """Return the largest tail index of the totals over all components.
 
-    The function `shape` measures the tail of one component. The totals have two
-    columns, as in `moments`. If a component has blocks, the block with the largest
-    total is used. Components that add no estimated variance are skipped.
-    The result is NaN if no component remains.
+    The function `shape` computes the tail index of one component. If a component has
+    blocks, such as strata, the block with the largest total is used. Components that
+    add no estimated variance are skipped. The result is NaN if no component remains.
     """
     shapes = []
     for component in components:

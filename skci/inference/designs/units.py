@@ -172,9 +172,9 @@ def merge_designs(
 ) -> IndependentRows | Clusters:
     """Merge the designs of several parts of one sample.
 
-    Clusters with the same name in several parts become one cluster. Each part is a
-    tuple of a design, a factor for the weights, and the number of units in the part.
-    `unit` contains the new unit index of each old unit, part by part.
+    Clusters with the same name become one cluster. Each part is a tuple of a design, a
+    factor for the weights, and a number of units. `unit` contains the new index of each
+    unit, in the order of the parts.
     """
     first, *remaining = (design for design, *_ in parts)
     if not remaining:
@@ -254,11 +254,11 @@ class RowwiseDesign(SampleDesign):
     def from_weighted_rows(
         cls, design: Any, weighted_rows: Any, n: int
     ) -> RowwiseDesign:
-        """Create a design of n rows, some of which may have weight zero.
+        """Create a design for n rows, including rows with weight zero.
 
-        `weighted_rows` is the index of the rows with positive weight (``...`` for all
-        rows). Other rows are dropped, so that the design counts only units with weight.
-        In series, all rows are kept, because they also mark points in time.
+        `weighted_rows` is the index of the rows with positive weight, or ``...`` for
+        all rows. Other rows are dropped, so that they are not counted as units. In time
+        series, all rows are kept, because each row marks a point in time.
         """
         columns = getattr(design, "columns", None) or ()
         if weighted_rows is ... or not columns or hasattr(design, "with_series"):
@@ -312,7 +312,7 @@ class RowwiseDesign(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
-        """Check the number of units, and the components for arbitrary values."""
+        """Check the number of units, and the components of arbitrary numbers."""
         check_integer(self.n_units, f"n_units of design {self._name}")
         trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
             :, np.newaxis
@@ -380,12 +380,12 @@ def _check_component(component: Any, shape: tuple[int, int], name: str) -> Compo
         values = checked[field] = np.asarray(getattr(component, field))
         if str(values.shape) != expected:
             raise ValueError(
-                f"{name} must return components whose {field} have shape {expected}, "
-                f"got shape {values.shape}"
+                f"{name} must return components with {field} of shape {expected}, got "
+                f"shape {values.shape}"
             )
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError(
-                f"{name} must return components whose {field} are finite numbers"
+                f"{name} must return components with finite numbers as {field}"
             )
         below = len(totals) if field == "units" else np.inf
         if field in ("blocks", "units") and (
@@ -393,18 +393,17 @@ def _check_component(component: Any, shape: tuple[int, int], name: str) -> Compo
         ):
             limit = f" below {below}" if field == "units" else ""
             raise ValueError(
-                f"{name} must return components whose {field} are nonnegative "
-                f"integers{limit}, got {values.dtype} from {values.min()} to "
-                f"{values.max()}"
+                f"{name} must return components with nonnegative integers{limit} as "
+                f"{field}, got {values.dtype} from {values.min()} to {values.max()}"
             )
     return replace(component, **checked)
 
 
 def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> UnitWeights:
-    """Compute the weights of the independent units that contain given sample units.
+    """Compute the weights of the independent units that contain given rows.
 
-    A sample unit is a set of identical rows. `units` is a mask of sample units, or an
-    array of their weights.
+    `units` is a mask of units of the sample, or an array of their weights. A unit of
+    the sample is a row, or a set of identical rows.
     """
     values: Array = np.array([0.0, 1.0])
     index: Array
@@ -428,9 +427,9 @@ def unit_weights_of_rows(units: Array, rows: Rows, design: SampleDesign) -> Unit
 
 
 def all_units_are_rows(rows: Rows, design: SampleDesign, units: Any = None) -> bool:
-    """Return whether rows are in different independent units, such as clusters.
+    """Return whether no two rows are in the same independent unit, such as a cluster.
 
-    `units` is a mask of the units of the sample, which are sets of identical rows. By
+    `units` is a mask of the rows, or of the sets of identical rows, to consider. By
     default, all rows are considered.
     """
     if design.rows_are_units or design.is_rowwise:

@@ -77,8 +77,8 @@ class IntervalMethod:
     need: str = ""
     """Requirement on the measure, for error messages."""
     adds_pseudo_counts: bool = True
-    """Whether the variance is computed at a table with pseudo-counts, where it is never
-    zero, instead of at the observed table."""
+    """Whether pseudo-counts are added to the counts before the variance is computed.
+    The variance is then never zero."""
     blurs: bool = False
     """Whether the method adds the noise of blurring to the variance."""
     needs: AvailableData = "table"
@@ -96,7 +96,7 @@ class IntervalMethod:
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method uses a larger variance than the observed data have."""
+        """Whether the method adds variance to the variance of the observed data."""
         return self.adds_pseudo_counts or self.blurs
 
     def serves(
@@ -125,9 +125,9 @@ class IntervalMethod:
         """Compute the critical values at which limits of intervals equal null values.
 
         The limit is the lower limit where `above` is true, and the upper limit
-        elsewhere. The critical value is negative if the null is above the estimate for
-        a lower limit, or below the estimate for an upper limit. The critical value is
-        minus infinity if no limit reaches the null, and NaN if the search failed.
+        elsewhere. The critical value is negative if the null value is on the other side
+        of the estimate. The critical value is minus infinity if no limit reaches the
+        null value, and NaN if the search failed.
         """
         triples = zip(tasks, nulls, above, strict=True)
         roots = [
@@ -136,7 +136,7 @@ class IntervalMethod:
         return np.array(roots)
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
-        """Compute the limits of one task for two critical values, without clipping."""
+        """Compute unclipped limits of one interval from two critical values."""
         raise NotImplementedError
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -165,9 +165,8 @@ class Wald(IntervalMethod):
     """Wald interval, computed on the scale of a link function.
 
     The limits are `crit` standard errors away from the estimate. For contrasts of areas
-    under curves, the correction for skewness only moves limits outwards. The skewness
-    of such contrasts is estimated from the few rows of the rarer class, and the error
-    of the estimated skewness is correlated with the error of the contrast.
+    under curves, the correction for skewness only moves limits outwards, because the
+    skewness is estimated from few rows.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -187,10 +186,10 @@ class Wald(IntervalMethod):
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
-        """Compute the distance of the null from the estimate, in standard errors.
+        """Compute the distance from the estimate to the null value in standard errors.
 
-        The distance refers to limits that are not clipped to the range. The distance is
-        at most 0 if the limit and the null are on different sides of the estimate.
+        Limits are not clipped to the range. The distance is at most 0 if the limit and
+        the null value are on different sides of the estimate.
         """
         link, centre, error = self._normal(task, z)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -265,9 +264,9 @@ class AgrestiCoull(Wald):
 class Logit(Wald):
     """Wald interval on the logit scale, after the range is mapped to (0, 1).
 
-    Let k be the number of rows in the rarer class of an area under a curve, divided by
-    the design effect. If the area is 0 or 1, its logit is infinite. The interval is
-    then Wilson's interval for 0 or k successes in k trials.
+    If an area under a curve is 0 or 1, its logit is infinite. The interval is then
+    Wilson's interval for 0 or k successes in k trials, where k is the number of rows in
+    the rarer class, divided by the design effect.
 
     The variance of an area A is at most :math:`A (1 - A) / k` (Birnbaum and Klose,
     1957). Near the boundary, a standard error with pseudo-counts for unobserved

@@ -104,11 +104,10 @@ class ProfilePoint(PathPoint):
 class Problem:
     """Score intervals of several functionals, computed along profiles.
 
-    For each value of a functional, a profile, or path, contains the cell probabilities
-    that maximise the likelihood. A functional g with range (a, inf) is replaced by
-    ``log(g - a)``, because Newton's method then converges better. The replaced values
-    are called values on the scale of the path. The test statistic is invariant under
-    this transformation.
+    A profile, or path, contains the cell probabilities that maximise the likelihood for
+    each value of a functional. A functional g with range (a, inf) is replaced by
+    ``log(g - a)``, which improves the convergence of Newton's method. The replaced
+    values are called values on the scale of the path.
 
     Sample j has the functional ``functionals[functional_index[j]]`` with range
     ``bounds[j]``. The index ascends, so that a functional is evaluated for all its
@@ -246,13 +245,12 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Find the points of profile likelihoods that have given values.
+    """Find points on profile likelihoods by Newton's method.
 
-    The points are found by Newton's method from the starting points `x`. If `by_root`
-    is true, the values in `target` are square roots of the test statistic. Otherwise,
-    they are values of ``problem.evaluate``. `f` contains the proportions that define
-    the likelihoods. Returns the points of the samples `index`, and a mask of the
-    samples for which the method converged.
+    A point has a given value or, if `by_root` is true, a given square root of the test
+    statistic. These numbers are passed as `target`. `x` contains starting points, and
+    `f` contains the proportions that define the likelihoods. Returns the points of the
+    samples in `index`, and a mask of convergence.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -340,11 +338,10 @@ def _step(
 def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
     """Solve the linear system of a Newton step.
 
-    The unknowns are the changes of the probabilities p for a fixed multiplier, and for
-    a unit change of the multiplier. Returns values, influence values and derivatives of
-    the influence values, then two solutions of shape (K, 2, m), with and without these
-    derivatives. The last two results are a sign and a matrix. The determinant of the
-    matrix times the sign has the same sign as the determinant of the system.
+    The system has two right-hand sides: for a fixed multiplier, and for a unit change
+    of the multiplier. Returns values, influence values and derivatives of the influence
+    values, then two solutions of shape (K, 2, m), with and without these derivatives.
+    The last two results, a sign and a matrix, determine the sign of the determinant.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)

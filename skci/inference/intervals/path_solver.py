@@ -66,10 +66,8 @@ class Paths(Problem):
     def roots(self, nulls: Array) -> Array:
         """Compute the signed square root of the test statistic at null values.
 
-        A root is NaN if a limit with this root as critical value differs from the null.
-        The limit is closer to the estimate than the null if the statistic is larger at
-        some value between the estimate and the null. The limit is farther away if the
-        search at the null missed a maximum with a larger likelihood.
+        A root is NaN if it is unreliable, that is, if a limit with this root as
+        critical value differs from the null value.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
@@ -277,9 +275,8 @@ def _constrained_maximum(
 
     Returns the points, and a mask of convergence. Newton's method from `start` finds a
     local maximum. If the method fails, or if some cell has probability zero at the
-    maximum, a competing maximum is computed by a homotopy: pseudo-counts in all cells
-    give an interior maximum, which is followed while the pseudo-counts decrease to
-    zero.
+    maximum, another maximum is found by a homotopy: pseudo-counts are added to all
+    cells, and then reduced to zero.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])

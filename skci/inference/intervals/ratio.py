@@ -1,4 +1,4 @@
-r"""Score limits of ratios of means, whose constrained maxima have a closed form.
+r"""Score limits of ratios of means, with constrained maxima in closed form.
 
 A ratio ``g(p) = (A p) / (B p)`` with ``B >= 0`` has the value M if ``(A - M B) p`` is
 zero. This constraint is linear, so that the constrained maximum is
@@ -79,7 +79,7 @@ _PROBES = np.vstack(
 
 
 def values_of_mean(functional: Functional) -> Array | None:
-    """Return a value for each table cell, if a functional is the mean of such values.
+    """Return the value of each outcome if a functional is the mean of such values.
 
     The result is None for other functionals. A linear combination of means over the
     same rows is the mean of one combined value per row.
@@ -110,10 +110,9 @@ def as_ratio(
 ) -> tuple[Callable[..., "Ratios"], Array] | None:
     """Write a mean or a Tversky ratio of cell probabilities p as (A p) / (B p).
 
-    Returns a constructor of `Ratios`, and the coefficients A and B as an array of shape
-    (2, m). The result is None for other functionals. The coefficients of a Tversky
-    ratio are computed from its values at fixed tables of counts, and checked at the
-    tables `counts`, of shape (J, 4).
+    Returns a constructor of `Ratios`, and an array of shape (2, m) with the
+    coefficients A and B. The result is None for other functionals. `counts` contains
+    tables of counts at which the coefficients are checked.
     """
     if not isinstance(functional, CellFunctional):
         values = values_of_mean(functional)
@@ -136,8 +135,8 @@ def _ratio_of(functional: CellFunctional) -> Array | None:
     """Compute the coefficients of a Tversky ratio of four cells.
 
     The result has shape (2, 4), or is None for other functionals. The coefficients are
-    computed from the values at tables with one or two nonempty cells, and checked at
-    tables with four nonempty cells.
+    computed from values at tables with one or two nonempty cells, and checked at tables
+    without empty cells.
     """
     values = functional.estimate(_PROBES)
     pairs = values[:16].reshape(4, 4)

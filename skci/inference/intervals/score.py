@@ -90,7 +90,7 @@ def _problems(
     counts: Sequence[Any],
     bounds: Array,
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
-    """Group tables into batches whose limits are computed together.
+    """Divide tables of counts into batches for joint computation.
 
     Yields the indices of the tables in each batch, and the batch. Each mixture of
     strata is a separate batch.

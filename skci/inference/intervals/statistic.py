@@ -103,10 +103,9 @@ def first_crossing(
 
     Returns the value and the square root of the test statistic at these points, as an
     array of shape (2, K). Both are NaN for profiles without such a point. `excess` is a
-    function of values, roots and row indices. Coarse grids of shape (K, points),
-    outward from the estimate, bracket the first crossing. A grid is used only if the
-    previous grid has no crossing. Finer grids, around a crossing estimated by inverse
-    interpolation, then narrow the bracket.
+    function of values, roots and row indices. Each of the grids has shape (K, points),
+    and is used only if earlier grids contain no crossing. Finer grids then narrow the
+    interval of the crossing.
     """
 
     def evaluate(x: Array) -> Array:
