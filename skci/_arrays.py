@@ -48,9 +48,8 @@ def allow_underflow(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
     """Decorate a function so that underflow to zero raises no error.
 
     Numpy ignores underflow by default, but ``np.seterr(all="raise")`` turns underflow
-    into an error. Lazy properties, and functions decorated by `with_hints`, allow
-    underflow in any case. In nested calls, only the outermost call changes the error
-    state of numpy.
+    into an error. Cached properties, and functions decorated by `with_hints`, always
+    allow underflow.
     """
 
     @wraps(function)
@@ -110,7 +109,7 @@ def binade(values: Array) -> float:
 
 
 def repeated(values: Array, n: int) -> Array:
-    """Return a view of `n` copies of an array, 30 times as fast as np.broadcast_to."""
+    """Return a view of `n` copies of an array, faster than np.broadcast_to."""
     shape, strides = (n, *values.shape), (0, *values.strides)
     return np.ndarray(shape, values.dtype, values, strides=strides)
 
@@ -205,7 +204,7 @@ def distinct_rows(codes: Array) -> tuple[Array, Array]:
 
 
 def _distinct_in_table(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
-    """Compute `distinct_rows` with a lookup table of all possible rows."""
+    """Find the distinct rows of a matrix with a lookup table of all possible rows."""
     size = math.prod(sizes)
     index = codes[:, 0].astype(np.min_scalar_type(size))
     for column, values in zip(codes.T[1:], sizes[1:], strict=True):

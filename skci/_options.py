@@ -184,8 +184,8 @@ def parameters_from(
     Parameters
     ----------
     source : callable
-        Function or class whose docstring describes the parameters that the decorated
-        object does not describe.
+        Function or class with descriptions of the parameters that the decorated object
+        does not describe.
 
     Returns
     -------
@@ -207,9 +207,10 @@ def parameters_from(
 def entry_point(
     source: Callable[..., Any], *option_types: type
 ) -> Callable[[_Described], _Described]:
-    """Decorate a function or class by both `with_hints` and `parameters_from`.
+    """Decorate a function or class of the public interface.
 
-    The signature of a function with ``**options`` shows names and defaults of options.
+    Apply the decorators `with_hints` and `parameters_from`. The signature of a function
+    with ``**options`` then shows the names and the defaults of the options.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
 
 @cache
 def _split(docstring: str) -> tuple[str, str, str]:
-    """Split a docstring into the text before, in and after the section "Parameters"."""
+    """Split a docstring at the start and the end of the section "Parameters"."""
     before, heading, after = cleandoc(docstring).partition(_PARAMETERS)
     text = after if heading else before
     following = _NEXT_SECTION.search(text)

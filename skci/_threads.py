@@ -21,10 +21,9 @@ _limited = Lock()
 def few_threads(multiplications: float) -> Iterator[None]:
     """Limit BLAS to one thread for a product of moderate size.
 
-    The limit applies to the whole process. If several Python threads are inside this
-    context, only the first one sets and removes the limit, because OpenBLAS does not
-    let another thread remove the limit. If BLAS already has a single thread, the
-    context has no effect.
+    The limit applies to the whole process. If several Python threads enter the context,
+    only the first thread sets and removes the limit. OpenBLAS does not allow another
+    thread to remove the limit.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):

@@ -177,7 +177,7 @@ def check_mutually_exclusive(
 
 
 def check_degrees(df: Any) -> float:
-    """Check degrees of freedom, which are infinite for a normal distribution."""
+    """Check degrees of freedom, where None stands for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
 
 
@@ -220,14 +220,14 @@ def check_choice(
 
 
 def near_hint(name: Any, names: Iterable[str]) -> str:
-    """Return a hint at the most similar name, or an empty string."""
+    """Return a hint such as "did you mean 'recall'?", or an empty string."""
     lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
     return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def check_alternative(alternative: Any) -> str:
-    """Check the alternative of a test."""
+    """Check the alternative hypothesis of a test."""
     return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
 
 
@@ -318,7 +318,7 @@ _TRUTH_HINT = (
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Return advice on missing true labels, or an empty string for other parameters."""
+    """Return advice on unlabelled rows if a true label is missing, else ""."""
     return _TRUTH_HINT if name in ("y_true", "y") and is_null(value) else ""
 
 
@@ -384,7 +384,10 @@ def _as_floats(array: Array, name: str) -> Array:
 
 
 class Assumed(str):
-    """Default value of an option, as opposed to the same text passed by the user."""
+    """String that marks an option as not passed by the user.
+
+    The string equals the default value of the option.
+    """
 
     __slots__ = ()
 
@@ -421,11 +424,10 @@ def column_names(values: Any) -> list[Any] | None:
 def label_order(
     values: Any, labels: Sequence[Any], name: str, positive: Any = None
 ) -> list[int] | None:
-    """Return the indices that sort the columns of a data frame like `labels`.
+    """Return the indices that put the columns of a data frame in the order of `labels`.
 
-    Return None if columns are matched by position because the columns have no names, or
-    have names that are not labels. A single column must not have the name of the
-    negative label.
+    Return None if the columns already have this order or are not named after labels. A
+    single column must not have the name of the negative label.
     """
     names = column_names(values)
     if names is None:
@@ -439,7 +441,7 @@ def label_order(
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
     raise ValueError(
-        f"{name} must have a column for each label, {list(labels)}, if any column has "
+        f"{name} must have a column for each label, {list(labels)}, or no column with "
         f"the name of a label, got the columns {names}. If the data lack a label, pass "
         "labels= to the metric. To match columns by position, pass an array"
     )
@@ -549,7 +551,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def first_names(names: Sequence[str], maximum: int | None = None) -> list[str]:
-    """Shorten a list of names to `maximum` entries, with an end such as "3 others"."""
+    """Return the first names, and an entry such as "3 others" if there are more."""
     if maximum is None or len(names) <= maximum:
         return [*names]
     return [*names[: maximum - 1], f"{len(names) - maximum + 1} others"]
@@ -605,7 +607,7 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
 
 
 def as_pairs(names: Any) -> Any:
-    """Convert column names to pairs (name, name), and return other values unchanged."""
+    """Pair each column name with itself, and return other values unchanged."""
     columns = [names] if isinstance(names, str) else names
     if isinstance(columns, list | tuple) and all(isinstance(x, str) for x in columns):
         return [(column, column) for column in columns]
@@ -652,8 +654,9 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
     for name, estimator in named.items():
         if isinstance(estimator, type) or not _predicts(estimator):
             raise TypeError(
-                f"estimators must be instances with a predict method, got {name!r}: "
-                f"{short_repr(estimator)}; pass predictions to joint_report instead"
+                "estimators must be instances with a predict method, got "
+                f"{short_repr(estimator)} for {name!r}; joint_report accepts "
+                "predictions"
             )
     return [*named.items()]
 

@@ -25,7 +25,7 @@ from skci.reports.joint import JointReport
 
 
 class AccumulatedRows(TypedDict, total=False):
-    """Options of rows in batches."""
+    """Options that describe the rows of a batch."""
 
     sample_weight: Any
     counts: Any
@@ -169,8 +169,7 @@ class JointAccumulator:
         name for the group. All rows of a query must be in one batch. Weights must be on
         the same scale in all batches. A batch whose weights or counts are all zero adds
         nothing. With `proxy`, all batches must have the same proxies, but a batch may
-        have no labelled row. Also with `proxy`, memory for label metrics does not grow
-        with the number of rows.
+        have no labelled row.
 
         Raises
         ------
@@ -299,10 +298,10 @@ class JointAccumulator:
     def save(self, path: Any) -> None:
         """Save the accumulated data to a file, for another process or another site.
 
-        For label metrics, and with moments or bins, the file contains counts or sums
-        instead of rows, and the names of groups and subgroups. Other scores and numbers
-        are saved row by row. Objects that metrics of items read, such as texts, cannot
-        be saved. The file contains the options, but not the metrics.
+        For label metrics, the file contains counts instead of rows. With `moments` or
+        `score_bins`, it contains sums or counts. Other scores and numbers are saved row
+        by row. The file also contains the options and the names of groups and
+        subgroups, but not the metrics. Texts and other objects cannot be saved.
 
         Parameters
         ----------
@@ -369,8 +368,8 @@ class JointAccumulator:
         missing = accumulator._metric_set.reads - set(sample.kinds)
         if missing:
             raise ValueError(
-                f"metrics must read {', '.join(sample.kinds)}, as in the saved file, "
-                f"got metrics that read {', '.join(sorted(missing))}"
+                f"metrics must read only {', '.join(sample.kinds)}, which the file "
+                f"contains, got metrics that read {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator

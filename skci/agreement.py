@@ -210,7 +210,10 @@ def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, A
 
 
 def _bind(metric: str, counts: Array, categories: list[Any]) -> FunctionOfMeans:
-    """Return a functional that computes a metric from counts by item and category."""
+    """Return the functional of an agreement metric.
+
+    `counts` contains the number of ratings of each item in each category.
+    """
     ratings = counts.sum(axis=1, keepdims=True)
     several = ratings > 1
     if metric == _INTERVAL:

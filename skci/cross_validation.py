@@ -480,8 +480,7 @@ def search_report(
 def _splits_of_search(search: Any, resampling: Any) -> Any:
     """Return the splitter or the number of folds of a search.
 
-    Return None if the resampling scheme makes the splits itself, as the default scheme
-    does for a number of folds.
+    Return None for variance estimators, such as the jackknife, that choose the splits.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
@@ -500,9 +499,8 @@ def _best_settings(
 ) -> tuple[dict[str, Setting], int]:
     """Return the best parameter settings by name, and the number of all settings.
 
-    The settings are distinct, have finite scores, and are sorted from the best to the
-    worst. Settings with the same repr count as equal. The setting that the search
-    selected is always included.
+    The settings are sorted from the best to the worst, without duplicates and without
+    undefined scores. The setting that the search selected is always included.
     """
     results = getattr(search, "cv_results_", None)
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):

@@ -60,7 +60,7 @@ class _Thresholds(TypedDict, total=False):
 
 
 class CurveOptions(_Thresholds, ScoreOptions):
-    """Options of a curve."""
+    """Options that reports on curves accept."""
 
 
 _DECISION_THRESHOLDS = np.arange(1, 11) / 20  # default
@@ -663,9 +663,10 @@ def calibration_report(
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
-    """Represent each nonempty bin as a classifier that predicts positive in the bin.
+    """Represent each nonempty bin of probabilities as a classifier.
 
-    The precision of this classifier is the fraction of positives in the bin.
+    The classifier predicts the positive label for the rows in the bin. Its precision is
+    therefore the fraction of positives in the bin.
     """
     probabilities, eps = scored.scores[model].values, scored.scores[model].eps
     probabilities = check_probabilities(

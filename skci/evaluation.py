@@ -552,7 +552,7 @@ class JointEvaluator(BaseEstimator):
 
 
 def _with_name(estimators: Any) -> Any:
-    """Name several runs of a model after the class of its estimators."""
+    """Name a model with several runs after the class of the estimators."""
     if not isinstance(estimators, Runs):
         return estimators
     (name,) = named_estimators(estimators.predictions[:1])
@@ -657,7 +657,8 @@ def classification_report_ci(
         "accuracy") to methods, with "*" for all other metrics. Defaults to "auto"; see
         :class:`skci.F1CI` for other methods.
     zero_division : {0, 1, nan}, default=nan
-        Value that replaces undefined metrics, also in averages. Averages omit NaN.
+        Value that replaces undefined metrics, also before averaging. NaN excludes a
+        class from averages.
 
     Returns
     -------

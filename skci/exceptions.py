@@ -52,8 +52,8 @@ class SmallSampleWarning(UserWarning):
     The sample has at most 10 independent rows or clusters, or the method (such as
     "delta") uses a normal quantile although the variance has fewer than 19 degrees of
     freedom. A proportion has about two degrees of freedom for each success, or for each
-    failure if failures are rarer. One more positive row with a poor score, or one more
-    cluster of errors, might move the estimate out of the interval.
+    failure if failures are rarer. In such a small sample, a single additional row or
+    cluster might move the estimate out of the interval.
 
     Regression metrics also warn if the influence values have such heavy tails that
     their variance may not exist. Absolute errors are then estimated better than squared

@@ -568,8 +568,8 @@ def _bind(
 ) -> Iterator[TableParameter]:
     """Yield an estimated mean grade for each model, scorer and subset of the items.
 
-    Each entry of `parts` is a set of subgroups, or None for all items. `columns` names
-    the columns of the arrays in ``sample.numbers``.
+    Each entry of `parts` is a set of subgroups, or None for all items. `columns`
+    contains the names of the columns of grades.
     """
     for model, numbers in sample.numbers.items():
         column_values = dict(zip(columns, numbers.T, strict=True))

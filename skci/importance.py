@@ -188,7 +188,10 @@ def _contrasts(
     metrics: Sequence[str],
     features: Sequence[str],
 ) -> list[Contrast]:
-    """Return a contrast for each model, metric and feature: the loss by permutation."""
+    """Return a contrast for each model, metric and feature.
+
+    The contrast is the loss in the metric due to the permutation of the feature.
+    """
     position = {p.key: k for k, p in enumerate(parameters)}
     contrasts: list[Contrast] = []
     for model, metric in product(models, metrics):
@@ -209,10 +212,11 @@ def _permuted_name(estimator: str, feature: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _WithDonors(Functional):
-    """Functional of a metric whose rows donate feature values to other rows.
+    """Functional of a metric after the permutation of a feature.
 
-    Each row receives the value of a feature from another row, the donor. The influence
-    value of the donor includes the change in the influence value of the receiving row.
+    Each row receives the value of the feature from another row, the donor. The
+    influence value of the donor includes the change in the influence value of the
+    receiving row.
     """
 
     permuted: Component
@@ -232,11 +236,12 @@ def _with_donors(
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Include donated feature values in the influence values of an estimated metric.
+    """Return an estimated metric with influence values that account for a permutation.
 
     The estimate of a model without a permuted feature is returned unchanged.
-    `receivers` maps the name of each permuted model to the name of the original model
-    and to the index of the row that receives the feature value of each row.
+    `receivers` maps the name of a model with a permuted feature to a pair. The pair
+    contains the name of the original model and an array. The array contains, for each
+    row, the index of the row that receives its feature value.
     """
     if parameter.key.model not in receivers:
         return parameter
@@ -255,7 +260,7 @@ def _with_donors(
 
 
 def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
-    """Return the positions of the features to permute, by name."""
+    """Return the features to permute, as a mapping from names to positions."""
     names = column_names(X)
     shape = np.shape(X)
     if len(shape) != 2:

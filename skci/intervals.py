@@ -433,7 +433,7 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must contain only joint reports, and estimates that compare no "
+        "reports must contain joint reports or single estimates, not comparisons of "
         f"models, got {type(value).__name__} for {name!r}"
     )
 
@@ -452,7 +452,7 @@ def check_different(
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Combine joint estimates of independent samples into one joint estimate.
 
-    The name of each sample precedes the names of its models.
+    In the result, the labels of a model begin with the name of the sample.
     """
     parts: list[Any] = [(joint.rows, joint.source.design) for _, joint in joints]
     rows, design = stack_samples(parts)

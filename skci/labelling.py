@@ -79,7 +79,7 @@ def label_next(
     pos_label: Any = None,
     random_state: Any = None,
 ) -> LabelPlan:
-    r"""Choose rows to label next for the narrowest interval of a metric or difference.
+    r"""Choose the rows to label next that promise the narrowest interval of a metric.
 
     Parameters
     ----------
@@ -251,7 +251,10 @@ def label_next(
 def _compared_models(
     columns: Columns, metric: MetricCI, models: Any
 ) -> dict[str, float]:
-    """Return the coefficient of each model: 1, or 1 and -1 for a difference."""
+    """Return the coefficients of the models in the estimated metric or difference.
+
+    A single model has the coefficient 1. Two models have the coefficients 1 and -1.
+    """
     names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
     chosen = [models] if isinstance(models, str) else [*(models or names)]
     is_known = {*chosen} <= {*names} and len({*chosen}) == len(chosen)
@@ -264,7 +267,7 @@ def _compared_models(
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Quantities that determine a metric's variance for any choice of rows to label."""
+    """Quantities that predict the variance of a metric after labelling more rows."""
 
     labelled: Array
     probability: Array
@@ -285,11 +288,11 @@ class _LabelChoice:
         metric: MetricCI,
         models: Mapping[str, float],
     ) -> _LabelChoice:
-        """Estimate these quantities from the labelled rows.
+        """Estimate the variance and the expected squared residuals from labelled rows.
 
-        `models` maps the name of each model to its coefficient. Expected squared
-        residuals are means over the leaves of a regression tree, whose features are the
-        proxies and the predictions or scores of all models.
+        `models` maps the name of each model to its coefficient. The squared residuals
+        are predicted by a regression tree. The features of the tree are the proxies and
+        the predictions or scores of all models.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -337,19 +340,21 @@ class _LabelChoice:
         return float(np.sqrt(label_variance + self.variance_of_sum) / n)
 
     def request_probability(self, probability: Array) -> Array:
-        """Return the probabilities of requesting missing labels now.
+        """Return the probability of requesting each missing label now.
 
-        `probability` is the total probability of a request, now or earlier.
+        The probability is conditional on no earlier request. `probability` is the total
+        probability of a request, now or earlier.
         """
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
     def where(self, excess: Callable[[Array], float]) -> Array:
-        """Return the labelling probabilities for which the function `excess` is zero.
+        """Return optimal labelling probabilities that meet a constraint.
 
-        Probabilities are proportional to the root of the expected squared residuals,
-        but not below the earlier probabilities, and at most 1.
+        The function `excess` of the probabilities must be zero. The probabilities are
+        proportional to the root of the expected squared residuals. They are clipped
+        between the earlier probabilities and 1.
         """
         size = np.sqrt(self.expected_squared_residual)
         # At scale 1, all rows with positive weight are labelled.
@@ -372,11 +377,11 @@ def _influences(
     row_weights: Array,
     probability: Array,
 ) -> tuple[Array, Array, Array]:
-    """Return observed, possible and predicted influence values.
+    """Return observed, possible and predicted influence values of the rows.
 
-    Observed values belong to labelled rows. Possible values belong to all rows, for
-    each possible label; numbers have no possible labels. Predicted values are computed
-    from the proxies of all rows.
+    An observed value is computed from the true label of a labelled row. The possible
+    values of a row are computed from each label that the row could have; there are none
+    for numbers. The predicted value of a row is computed from its proxies.
     """
     labelled, n = columns.labelled, len(columns.labelled)
     weights = row_weights[labelled] / probability[labelled]
@@ -409,11 +414,10 @@ def _expected(
 ) -> Array:
     """Predict the squared residual of each row with a regression tree.
 
-    The tree is fitted to the labelled rows. The prediction is the mean over the
-    labelled rows in the same leaf and over one additional value, the largest squared
-    residual that the row can have. The mean for a labelled row excludes the row itself.
-    Otherwise, a row with a large residual would have a larger probability and therefore
-    a smaller weight.
+    The tree is fitted to the labelled rows. The prediction for a row is the mean over
+    the labelled rows in the same leaf and one additional value. The additional value is
+    the largest squared residual that the row can have. The mean for a labelled row
+    excludes the row itself, so that its probability does not depend on its residual.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 

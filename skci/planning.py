@@ -263,7 +263,8 @@ def minimum_detectable(
         Probability, between 0 and 1, that the interval for the difference excludes zero
         or, with `claim`, shows the claim.
     prevalence : float, optional
-        Proportion of positive rows; required for a rate among the rows with one label.
+        Proportion of positive rows. Required if the metric is a rate among the rows
+        with one label, such as recall.
     margin : float, optional
         Positive margin. The second model is "not worse" if it is worse by less than the
         margin, and "better" if it is better by more than the margin.
@@ -328,7 +329,7 @@ def minimum_detectable(
 
 
 def _check_metric(metric: Any) -> MetricCI:
-    """Return the metric if an expected confusion matrix determines its value."""
+    """Return the metric object, or raise an error if it is not a label metric."""
     metric = resolve_metric(metric)
     if metric.reads != "labels" or metric._measure.function is None:
         raise ValueError(
@@ -383,7 +384,11 @@ def _needed_rates(metric: Any) -> list[str]:
 
 
 def _outcomes(metric: Any) -> tuple[Array, Array]:
-    """Return masks of the confusion matrix for successes and trials of a proportion."""
+    """Return the successes and the trials of a proportion, as masks.
+
+    The masks refer to the entries of a confusion matrix. They are all False if the
+    metric is not a proportion.
+    """
     is_single = metric.average == "binary"  # not an average of proportions
     successes, trials = (is_single and metric._measure.proportion) or ("", "")
     cells = np.array([["tn", "fp"], ["fn", "tp"]])
@@ -391,7 +396,10 @@ def _outcomes(metric: Any) -> tuple[Array, Array]:
 
 
 def _expected_table(metric: Any, expected: Any) -> Array:
-    """Return the expected confusion matrix of one model, or table of two models."""
+    """Return the expected proportions of all combinations of truth and predictions.
+
+    The array is a confusion matrix or, for two models, has shape (2, 2, 2).
+    """
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
     accepted = f"{keys}, or a table of shape (2, 2), or of (2, 2, 2) for two models"
@@ -417,11 +425,11 @@ def _expected_table(metric: Any, expected: Any) -> Array:
 def _compared_table(
     metric: Any, expected: Any, difference: Any, disagreement: Any
 ) -> Array:
-    """Return a table of two models whose values of the metric differ by `difference`.
+    """Return expected proportions of the truth and the predictions of two models.
 
-    Exactly one model is right on a proportion `disagreement` of the rows that count for
-    the metric. On half of the other rows, both models are right: the variance of the
-    difference does not depend on this choice.
+    The metric values of the models differ by `difference`. Exactly one model is right
+    on a proportion `disagreement` of the rows that count for the metric. Both models
+    are right on half of the other rows, which does not affect the variance.
     """
     is_success, is_trial = _outcomes(metric)
     name = metric._measure.name
@@ -460,7 +468,7 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Return a report on an expected table, as if the table were a pilot.
+    """Return the report of a pilot study whose counts have their expected values.
 
     The second model comes first, so that differences are the second minus the first.
     """

@@ -47,11 +47,11 @@ def sequential_report(
 ) -> SequentialReport:
     """Evaluate requirements as data arrive, and stop when every requirement is decided.
 
-    This function is for evaluations whose items cost money or time, such as answers of
-    a language model by an API. `batches` may be a generator that evaluates the next
-    items on request. The function requests no more batches once every requirement is
-    shown or refuted. With a probability of at least the confidence level, all verdicts
-    at all looks are right. A look is an analysis of the items so far.
+    Use this function if each item costs money or time, such as a call of an API.
+    `batches` may be a generator that evaluates the next items on request. The function
+    requests no more batches once every requirement is shown or refuted. A look is an
+    analysis of the items so far. At the confidence level, all verdicts at all looks are
+    right.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def sequential_report(
 class _Gate:
     """Evaluation of requirements at planned looks, as data arrive in batches.
 
-    A look is an evaluation after the first batch with which the number of items reaches
-    a planned number. The interval then uses the actual number of items.
+    A look is an evaluation of the items so far. It takes place as soon as the number of
+    items reaches a planned number. The intervals depend on the actual number of items.
     """
 
     def __init__(self, requirements: decisions.Requirements, horizon: Any) -> None:
@@ -231,7 +231,7 @@ class _Gate:
             self._evaluate(report, n, bisect(self.looks, n) - 1)
 
     def end(self, report: Any, *, final: bool) -> SequentialReport:
-        """Return the report if the items end before the last planned look.
+        """Return the report if the batches end before the last planned look.
 
         If `final` is true, the requirements are evaluated on all items. Otherwise, the
         report names the next planned look.
@@ -251,7 +251,7 @@ class _Gate:
         return replace(self.report, n_read=n, next_look=next_look, **pending)
 
     def _evaluate(self, report: JointReport, n: int, position: int) -> None:
-        """Evaluate the requirements at `n` items instead of the planned number."""
+        """Evaluate the requirements at a look with `n` items."""
         looks = [*self._horizon.looks]
         if self._horizon.continuous:
             looks = [min(self.looks[0], n), max(self.looks[1], n)]

@@ -129,8 +129,8 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     successes, trials = trait.successes_and_trials(parameter.counts)
     if not trials:
         raise ValueError(
-            f"{name} must be a proportion of at least one row, got {trait.name} of no "
-            "rows"
+            f"{name} must be a proportion of at least one row, got {trait.name} "
+            "without rows"
         )
     return successes, trials
 

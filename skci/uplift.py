@@ -63,10 +63,10 @@ def _mean(size: Array, total: Array) -> Array:
 
 
 def _curves(sums: Array) -> dict[str, Array]:
-    """Compute uplift curves from cumulative sums.
+    """Compute four curves, such as the Qini curve, from ten sums.
 
-    The first five rows of `sums` are sums over the rows with the highest scores. The
-    last five are the same sums over all rows; see `_Trial.summands`.
+    The first five sums cover the rows with the highest scores; see `_Trial.summands`.
+    The last five sums cover all rows.
     """
     top, whole = sums[:5], sums[5:]
     rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
@@ -86,10 +86,9 @@ def _half_steps(values: Array) -> Array:
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Return derivatives of the area under a curve.
+    """Return derivatives of the area under a curve in the coordinates of its points.
 
-    The derivatives are with respect to the values and the shares at the points of the
-    curve.
+    The coordinates are the values of the curve and the shares of selected rows.
     """
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
@@ -97,11 +96,10 @@ def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Return derivatives of a metric at one share of selected rows.
+    """Return derivatives of a metric at one share in the coordinates of a curve.
 
-    The derivatives are with respect to the values and the shares at the points of a
-    curve. The slope of the curve is estimated over `width` on both sides of `share`,
-    because two neighbouring points are too close to determine the slope.
+    The coordinates are the values and the shares at the points of the curve. The slope
+    of the curve at `share` is estimated over a distance of `width` on both sides.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
@@ -135,10 +133,9 @@ class _Trial(NamedTuple):
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
         """Return the ranks of the rows, cumulative sums, and curves with derivatives.
 
-        Sums and curves have one point for each distinct score. The function `_curves`
-        is called ten times, each time with an imaginary step added to one of ten sums.
-        The imaginary parts of the curves contain the derivatives with respect to this
-        sum.
+        Sums and curves have one point for each distinct score. The last list contains
+        complex-valued curves, one entry for each of ten sums. The imaginary parts are
+        derivatives with respect to this sum (complex-step method).
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]

@@ -211,9 +211,10 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     parts = votes.sets("weak")
     if len(parts) > 1:
         raise ValueError(
-            "first and second must connect all models, directly or through other "
-            f"models, got {len(parts)} sets of models that never meet, one of them "
-            f"{named(min(parts, key=len))}; report each set separately"
+            "first and second must connect all models by votes, directly or through "
+            f"other models, got {len(parts)} sets of models without votes between "
+            f"sets. The smallest set has the models {named(min(parts, key=len))}. "
+            "Report each set separately"
         )
     if (votes.outcome == TIE).all():
         raise ValueError(
@@ -223,10 +224,10 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
     if one_sided := votes.one_sided():
         part, missing = one_sided
         raise ValueError(
-            "outcome must contain wins and losses, or ties, between any models and all "
-            f"other models, got no {missing} of {named(part)}. Without them, estimated "
-            f"strengths are infinite. Remove the votes on {named(part)}, or collect "
-            "more votes"
+            "outcome must contain a win and a loss, or a tie, of every set of models "
+            f"against the other models, got no {missing} of {named(part)}. Estimated "
+            f"strengths are then infinite. Remove the votes on {named(part)}, or "
+            "collect more votes"
         )
     direction = votes.recession()
     if direction is not None:
@@ -246,10 +247,10 @@ def _check_effects(votes: Votes) -> None:
         return
     if not votes.is_identified or votes.recession() is not None:
         raise ValueError(
-            "position and covariates must vary among votes on the same models, and "
-            "must not predict votes without error, got effects that are not finite or "
-            "cannot be distinguished, for example because the first model always wins. "
-            "Remove position or a covariate"
+            "position and covariates must have effects that can be estimated, got "
+            "effects that are not finite or cannot be distinguished. An effect is not "
+            "finite, for example, if the first model always wins. Remove position or a "
+            "covariate"
         )
 
 

@@ -330,7 +330,7 @@ def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
     loaded = JointAccumulator.load(tmp_path / "table.npz", ["recall"])
     expected = joint_report(Y, LABELS, metrics=["recall"])
     assert str(loaded.report()) == str(expected)
-    with pytest.raises(ValueError, match="metrics must read labels, as in the"):
+    with pytest.raises(ValueError, match="metrics must read only labels, which the"):
         JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
 
 

@@ -587,7 +587,7 @@ def test_highlighted_curves():
     assert one.drawn_ == "In colour: m2; in grey: 1 other model."
     with pytest.raises(KeyError, match="highlight must be one of"):
         report.plot(highlight="m99")
-    with pytest.raises(ValueError, match=r"^highlight must be at most 6 models, got"):
+    with pytest.raises(ValueError, match=r"^highlight must contain at most 6 models"):
         report.plot(highlight=report.models[:7])
     scores = {f"m{k}": 1 / (1 + np.exp(-s)) for k, s in enumerate([SCORES] * 8)}
     calibration = calibration_report(Y, scores, n_bins=3)

@@ -328,7 +328,7 @@ joint_report(Y, {{"A": PIPELINE}}, metrics="f1") -> got Pipeline; JointEv
 joint_report(Y, y_score={{"A": MODEL}}, metrics="roc_auc") -> {FITTED}
 F1CI()(Y, MODEL) -> {FITTED}
 JointEvaluator({{"A": A}}, "f1").evaluate(X, Y)
-    -> got 'A': ndarray of shape \(60,\); pass predictions to joint_report instead$
+    -> got ndarray of shape \(60,\) for 'A'; joint_report accepts predictions$
 joint_report(Y, A, metrics=[F1CI]) -> of the class, F1CI\(\)$
 joint_report("y", "a", data="big.parquet", metrics="f1") -> {IN_A_FILE}
 F1CI()("big.parquet", A) -> {IN_A_FILE}

@@ -337,7 +337,7 @@ def test_grades_plan_requirements_as_accuracies():
     report = grades_report(np.repeat([1, 0], [180, 20]), bounds=(0, 1))
     planned = sample_size("accuracy", expected=0.9, **options)
     assert report.sample_size(**options) == planned
-    with pytest.raises(ValueError, match=r"^half_width must be passed, without .* got"):
+    with pytest.raises(ValueError, match=r"^half_width must be passed instead .* got"):
         report.sample_size(0.05, samples_per_item=2, **options)
 
 

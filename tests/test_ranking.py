@@ -562,10 +562,10 @@ def test_wrong_sets():
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"joint reports, and estimates .*for 'b'"):
+        with pytest.raises(TypeError, match=r"joint reports or single .*for 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
-    with pytest.raises(TypeError, match="estimates that compare no models"):
+    with pytest.raises(TypeError, match="not comparisons of models"):
         combine_independent([difference])
     other = joint_report(y, models, metrics=["accuracy"], confidence_level=0.9)
     again = joint_report(*some_models(200, seed=1, A=0.85, B=0.75), metrics="accuracy")

@@ -432,11 +432,11 @@ def test_scaled_errors_are_those_over_the_errors_of_the_naive_forecast():
     [
         (
             {"y_train": [1, 2], "seasonality": 2},
-            r"more than 2 values .*, got shape \(2,\)",
+            r"more than 2 rows.*, got shape \(2,\)",
         ),
         (
             {"y_train": [1, 2, 1, 2], "seasonality": 2},
-            r"differ 2 steps apart, got shape \(4,\)",
+            r"the seasonality 2 in any column, got shape \(4,\)",
         ),
         ({"y_train": [[1, 2], [2, 4]]}, "a column for each of the 1 targets, or one"),
         ({"y_train": [1, np.nan]}, "y_train must hold finite numbers"),

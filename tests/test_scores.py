@@ -423,11 +423,11 @@ def test_wrong_scores(score, error, message):
 
 def test_wrong_requests():
     with pytest.raises(
-        ValueError, match=r"y_score= must be given for .* scores: roc_auc"
+        ValueError, match=r"y_score= must be given for .* got None for roc_auc"
     ):
         joint_report(Y, LABELS, metrics=MIXED[:2])
     with pytest.raises(
-        ValueError, match=r"y_pred= must be given for .* labels: accuracy"
+        ValueError, match=r"y_pred= must be given for .* got None for accuracy"
     ):
         joint_report(Y, y_score=SCORES, metrics=MIXED[:2])
     with pytest.raises(ValueError, match=r"must hold probabilities .* 'brier_score'"):

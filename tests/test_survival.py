@@ -345,11 +345,11 @@ def test_names():
         ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),
         (
             [IntegratedBrierCI([4])],
-            "times must be ascending numbers above 0, at least 2",
+            "times must be 2 or more ascending numbers above 0",
         ),
         (
             [IntegratedBrierCI([4, 2])],
-            "times must be ascending numbers above 0, at least 2, got",
+            "times must be 2 or more ascending numbers above 0, got",
         ),
         ([IntegratedBrierCI([2, 4])], r"column for each time of 'integrated_brier'"),
         ([SurvivalBrierCI(3, times=TIMES)], "times must contain time=3, got"),

@@ -141,12 +141,12 @@ def test_differences_runs_folds_strata_and_rows_without_weight():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"truths": {"error rate": TEXT}}, r"y_true, a mapping by metric, must"),
-        ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true, a mapping .* got .*'typo'\]"),
-        ({"y_pred": {"error rate": HEARD}}, r"y_pred, a mapping by metric, must"),
+        ({"truths": {"error rate": TEXT}}, r"y_true must have an entry for each of"),
+        ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true must .* got the .*'typo'\]"),
+        ({"y_pred": {"error rate": HEARD}}, r"y_pred must have an entry for each of"),
         (
             {"y_pred": {"*": LABELS, "typo": HEARD}},
-            r"y_pred, a mapping .* got .*'typo'\]",
+            r"y_pred must .* got the entries .*'typo'\]",
         ),
         (
             {"truths": LABEL, "y_pred": {"accuracy": LABELS, "*": LABELS}}

@@ -211,7 +211,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         ((["a"], ["b"], ["a"]), {}, "outcome must be one of .* got 'a' in row 0"),
         ((["a"], ["b"], [1]), {}, "got 1 in row 0; replace .* by 'first', 'second' an"),
         ((["a"], ["b", "c"], ["first"]), {}, "second must have an entry for each of"),
-        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b. Without"),
+        ((["a"] * 2, ["b"] * 2, ["first"] * 2), {}, "no win of b. Estimated"),
         ((*PAIR, ["first", "second"] * 30), {"position": True}, "be distinguished"),
         ((*PAIR, ["first", "second"] * 30), {"covariates": np.zeros(60)}, "be distin"),
         (
@@ -234,7 +234,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         (
             (["a", "b", "b", "a"] * 9, ["b", "a", "a", "b"] * 9, ["first", "tie"] * 18),
             {"position": True},
-            "and must not predict votes without error, got effects",
+            "must have effects that can be estimated, got effects that",
         ),
         (
             (["a", "b"] * 9, ["b", "a"] * 9, ["first", "tie"] * 9),
@@ -244,7 +244,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         (
             (["a", "b", "a"] * 9, ["b", "a", "b"] * 9, ["first", "first", "tie"] * 9),
             {"covariates": [1.0, 2.0, 0.5] * 9},
-            "without error",
+            "that can be estimated, got effects that are not finite",
         ),
         (
             (list("aab") * 10, list("bcc") * 10, ["first"] + ["tie"] * 29),
@@ -256,17 +256,17 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
             {},
             "wins, got only ties, from which",
         ),
-        ((list("aac"), list("bbd"), ["tie"] * 3), {}, "2 sets .* never meet, one of"),
+        ((list("aac"), list("bbd"), ["tie"] * 3), {}, "2 sets .* The smallest set"),
         (
             (list("aacdef"), list("bbdcfe"), ["first", "second"] * 3),
             {},
-            "through other models, got 3 sets of models that never meet, one of "
-            "them a and b; report",
+            "through other models, got 3 sets of models without votes between sets. "
+            "The smallest set has the models a and b. Report",
         ),
         (
             (list("abac"), list("babd"), ["first", "first", "tie", "first"]),
             {},
-            "never meet",
+            "without votes between sets",
         ),
         (
             (list("abac"), list("bacb"), ["first", "first", "second", "tie"]),
@@ -276,7 +276,7 @@ SIGNS = np.where(RNG.random(60) < 0.5, 1, -1)
         (
             (list("abcdac"), list("badcca"), ["first"] * 5 + ["second"]),
             {},
-            "got no win of c and d. Without them, estimated strengths are infinite. "
+            "got no win of c and d. Estimated strengths are then infinite. "
             "Remove the votes on c and d",
         ),
         (

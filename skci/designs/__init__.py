@@ -1,6 +1,6 @@
 """Sampling designs, for rows that are not a simple random sample.
 
-A design is passed as `design` to an entry point. Clusters and weights are passed as
+A design is passed to a report function as `design`. Clusters and weights are passed as
 `groups` and `sample_weight`.
 """
 

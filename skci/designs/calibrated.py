@@ -268,7 +268,7 @@ class Calibrated:
             yield Component((fitted - fitted.mean(axis=0)) / len(fitted))
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Return a reason to warn: no overlap, or a few rows with most of the weight.
+        """Return a reason to warn about the weights, such as a few dominant rows.
 
         Parameters
         ----------

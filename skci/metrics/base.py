@@ -63,9 +63,9 @@ def one_of(*choices: str | None) -> Check:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 class _WithOptions(BaseEstimator):
-    """Base of classes whose fields are options, as in scikit-learn's estimators.
+    """Base class of metric objects, with options as in scikit-learn's estimators.
 
-    The docstring of a subclass is completed by the parameters of its base classes.
+    The parameters of base classes are added to the docstring of a subclass.
     """
 
     # Default value and check function of each option that is checked.
@@ -92,9 +92,10 @@ class _WithOptions(BaseEstimator):
                 name = type(self).__name__
                 problem = str(error).partition("() ")[2] or error
                 raise TypeError(
-                    f"{name}() {problem}{unknown_options(option_names, options)}. The "
-                    f"options are {option_names}. Pass data to the metric object, as "
-                    f"in {name}(...)(y_true, y_pred)"
+                    f"{name}() has wrong arguments: {problem}"
+                    f"{unknown_options(option_names, options)}. The options are "
+                    f"{option_names}. Pass data to the metric object, as in "
+                    f"{name}(...)(y_true, y_pred)"
                 ) from error
 
         cls.__init__ = __init__  # type: ignore[method-assign]
@@ -180,10 +181,10 @@ class MetricCI(_WithOptions):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a subclass as a metric, with its name and properties such as a range.
+        """Declare a subclass as a metric with the name `measure`.
 
-        The name of the metric defaults to the name of its formula, the function
-        `function`. Properties that are not passed are inherited.
+        The name defaults to the name of the function that defines the metric. Other
+        arguments are properties, such as the range. Omitted properties are inherited.
         """
         super().__init_subclass__()
         if properties:
@@ -419,8 +420,7 @@ class MetricCI(_WithOptions):
     def wanted(self, pos_label: Any = None) -> RequiredData:
         """Return a description of the data that the metric requires.
 
-        `pos_label` is the positive label if the metric does not set its own positive
-        label.
+        `pos_label` is the positive label if the metric does not set a positive label.
 
         :meta private:
         """
@@ -446,10 +446,10 @@ class MetricCI(_WithOptions):
         pos_label: Any = None,
         subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
-        """Return the parameter to estimate for a model, or a parameter for each class.
+        """Return the parameters to estimate for a model: one, or one for each class.
 
-        `name`, `method` and `pos_label` are used if the metric does not set these
-        options. Only rows in `subgroups` are used.
+        `name` replaces the name of the metric. `method` and `pos_label` apply if the
+        metric does not set these options. Only rows in `subgroups` are used.
 
         :meta private:
         """
@@ -515,7 +515,10 @@ class MetricCI(_WithOptions):
             )
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return an estimator's predictions, and options that specify its labels."""
+        """Return the predictions of an estimator, and options of the metric.
+
+        The options, such as `labels`, depend on the labels that the estimator knows.
+        """
         return estimator.predict(X), {}
 
     def _repr_html_(self) -> str:
@@ -554,11 +557,10 @@ class MetricCI(_WithOptions):
         available: methods.AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        """Return a copy with an interval method that needs no confusion matrix.
+        """Return a copy of the metric whose interval needs no confusion matrix.
 
-        `available` describes the data from which the interval must be computed.
-        `method` is used if the metric does not set an interval method. Methods in
-        `preferred` are tried first; see `method_without_table`.
+        `available` describes the available data. `method` applies if the metric does
+        not set an interval method. Methods in `preferred` are tried first.
 
         :meta private:
         """

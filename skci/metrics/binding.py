@@ -1,4 +1,4 @@
-"""Construction of the estimated parameters of a model, from a measure and a sample."""
+"""Parameters to estimate for a model, built from a metric and a sample."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -37,11 +37,11 @@ _SUBSET_FACTOR = 4
 
 @dataclass(frozen=True)
 class Binding:
-    """Binding of one metric to one model, which builds the parameters to estimate.
+    """Metric of one model on one sample.
 
-    `undefined_as` is the value reported for an undefined metric, such as 0 / 0.
-    `subgroups` contains the codes of the subgroups to which the rows must belong. None
-    means all rows.
+    The methods return the parameters to estimate. `undefined_as` is the value reported
+    for an undefined metric, such as 0 / 0. Only the rows of `subgroups` are used, or
+    all rows if it is None.
     """
 
     sample: Sample
@@ -55,7 +55,7 @@ class Binding:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter for a measure of one positive label, such as recall."""
+        """Return the parameter to estimate for one positive label, such as recall."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -84,7 +84,7 @@ class Binding:
         average: str,
         labels: Any = None,
     ) -> TableParameter:
-        """Return a parameter that is the average of `measure` over classes.
+        """Return the parameter to estimate for the average of `measure` over classes.
 
         For each class, `measure` treats all other classes as negative.
         """
@@ -107,9 +107,10 @@ class Binding:
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
-        """Return a parameter that is a function of accuracy, such as the error rate.
+        """Return the parameter to estimate for a function of accuracy.
 
-        With several targets, a row is right if all its targets are right.
+        An example is the error rate. With several targets, a row is right if all its
+        targets are right.
         """
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
@@ -122,26 +123,25 @@ class Binding:
     def of_pairs(
         self, trait: MeasureProperties, functional: Functional
     ) -> TableParameter:
-        """Return a parameter that is a functional of the full confusion matrix."""
+        """Return the parameter to estimate for a functional of a confusion matrix."""
         cell_map = self.sample.cell_map("pairs", self.model)
         return self.of_labels(trait, functional, cell_map)
 
     def of_units(
         self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Return a parameter that is a functional of the row weights."""
+        """Return the parameter to estimate for a functional of the row weights."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return the arguments of a user's function, and a description of similar rows.
+        """Return true values, predictions, and two arrays that identify similar rows.
 
-        `kind` is "labels", "scores", "numbers" or "items". The first two arrays are the
-        true values and the predictions, which are passed to the function. With several
-        targets, labels are encoded as 0 and 1. The other two arrays determine which
-        rows are similar, and are None for items. In the third array, rows with equal
-        labels have the same index. The fourth array contains the scores or numbers by
-        which rows with the same index are compared, and is None for labels.
+        `kind` is "labels", "scores", "numbers" or "items". The true values and the
+        predictions are passed to a user's function. With several targets, labels are
+        encoded as 0 and 1. The third array contains the same index for rows with equal
+        labels. The fourth array contains the scores or numbers of the rows, and is None
+        for labels. For items, both arrays are None.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -172,7 +172,7 @@ class Binding:
         return truth, labels[flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return a parameter that is the mean of `values` over rows.
+        """Return the parameter to estimate for the mean of `values` over rows.
 
         Rows whose value is NaN are left out. If the values are bounded, both bounds are
         treated as possible values, even if they do not occur.
@@ -205,7 +205,7 @@ class Binding:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Return a parameter computed from the means of `values` and of `sizes`."""
+        """Return the parameter to estimate for a function of two means."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -217,7 +217,7 @@ class Binding:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return a parameter that averages a multilabel measure over rows.
+        """Return the parameter to estimate for a multilabel measure averaged over rows.
 
         `measure` is computed for each row, from the true and the predicted targets of
         the row.
@@ -234,7 +234,7 @@ class Binding:
         return self.of_unit_values(trait, values)
 
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return a parameter that is the mean of `values` over rows.
+        """Return the parameter to estimate for the mean of `values` over rows.
 
         NaN is replaced by `undefined_as`. If `undefined_as` is NaN as well, rows with
         NaN are left out.
@@ -256,7 +256,7 @@ class Binding:
 
     @property
     def weights(self) -> Array:
-        """Total weight of the rows in each unit, with the number of rows as sum."""
+        """Total weight of the rows in each unit. The sum is the number of rows."""
         return self.sample.rows.counts[self.within]
 
     @cached_property
@@ -295,11 +295,10 @@ class Binding:
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Return the codes of the requested classes, by default of all known classes.
+        """Return the codes of the classes in `labels`.
 
-        `labels` contains the requested classes. Known classes are in sorted order. A
-        known class need not occur in the data: it may be passed as an option or be
-        known to an estimator.
+        By default, return the codes of all known classes in sorted order. A known class
+        need not occur in the data. It may be known from an option or an estimator.
         """
         vocabulary = self.sample.vocabulary
         codes = {label: k for k, label in enumerate(vocabulary.classes)}
@@ -309,7 +308,7 @@ class Binding:
         if unknown := [label for label in labels if label not in codes]:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(
-                f"labels must be some of the {kind} {[*codes]}, got {unknown}"
+                f"labels must be among the {kind} {[*codes]}, got {unknown}"
             )
         return [codes[label] for label in labels]
 
@@ -336,11 +335,10 @@ class Binding:
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Return a parameter that depends on how often label combinations occur.
+        """Return the parameter to estimate for a metric of counts of labels.
 
-        A label combination is a true label together with the labels predicted by the
-        models. `cell_map` groups the combinations into cells, and the functional
-        depends on the counts of these cells.
+        `cell_map` maps the true and the predicted labels of a row to the count to which
+        the row contributes, such as the number of true positives.
         """
         if self.subgroups is not None:
             cell_map = cell_map.subset(self.subgroups)
@@ -359,10 +357,11 @@ class Binding:
         max_cells: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Return a parameter that is a functional of counts, as in a confusion matrix.
+        """Return the parameter to estimate for a functional of counts.
 
-        `cells` contains the index of the count to which each row contributes. If there
-        are more than `max_cells` counts, no score interval is available.
+        `cells` contains the index of the count to which each row contributes, such as
+        an entry of a confusion matrix. If there are more than `max_cells` counts, no
+        score interval is available.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -408,7 +407,7 @@ class Binding:
         return smoothed_by_stratum(parameter, rows, design)
 
     def _size_of(self, units: Array) -> SubgroupSize:
-        """Return a subgroup's size: number of rows and number of positive rows."""
+        """Return the numbers of rows and of positive rows in a subgroup."""
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
@@ -422,11 +421,10 @@ def bind_references(
     to: str,
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Return the parameters with which the subgroups are compared.
+    """Return the metrics with which each subgroup is compared.
 
-    Each subgroup is compared with all other subgroups if `to` is "rest", and with all
-    rows if `to` is "overall". The function `bind` returns the parameters to estimate in
-    a union of subgroups.
+    The metrics refer to all other subgroups if `to` is "rest", and to all rows if `to`
+    is "overall". The function `bind` returns the metrics in a union of subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

@@ -67,11 +67,10 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Position of each row in the array of probabilities of not being censored.
+        r"""Number of distinct times before :math:`\min(T, t)` for each row.
 
-        The label of a row is known unless the row is censored before :math:`\min(T,
-        t)`. Here T is the time of the row, and t is the time by which events are
-        predicted.
+        Here T is the time of the row, and t is the time by which events are predicted.
+        The label of the row is known unless the row is censored before this minimum.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -116,7 +115,7 @@ class EventBy(Functional):
 class ShareOfEvents(EventBy):
     """Kaplan-Meier estimate of the proportion of rows with an event by a time.
 
-    Only the rows that need a label are included.
+    The estimate uses only some of the rows, such as the rows in a bin.
     """
 
     @cached_property
@@ -145,7 +144,10 @@ class Events:
 
     @property
     def positive(self) -> Array:
-        """Mask of the rows with an observed event up to `time`, or of all others."""
+        """Mask of the rows with the positive label.
+
+        The positive label is an observed event up to `time`, or no such event.
+        """
         follow_up = self.follow_up()
         return (follow_up.event & (follow_up.time <= self.time)) == self.code
 
@@ -153,9 +155,8 @@ class Events:
         """Correct a functional for rows whose label is unknown because of censoring.
 
         Rows with known labels are weighted by the inverse of the probability that the
-        label is known. `found` is a functional that needs the labels, or an array of
-        numbers whose mean is the functional. `needed` is a mask of the rows that need a
-        label, by default all rows.
+        label is known. `found` is a functional, or an array of numbers to be averaged.
+        `needed` is a mask of the rows that need a label, by default all rows.
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
@@ -177,9 +178,9 @@ _SHARE = MeasureProperties(
 
 
 def bind_share(binding: Binding, inside: Array, time: float) -> TableParameter:
-    """Return the parameter for the proportion of rows with an event up to `time`.
+    """Return the proportion of rows with an event up to `time`, as a parameter.
 
-    Only the rows in a bin are counted. `inside` is the mask of these rows.
+    Only the rows in the mask `inside` are counted, such as the rows of a bin.
     """
     events = Events(binding.sample.truth[binding.within], check_time(time))
     known = events.known(ratio_of_means(inside & events.positive, inside), inside)

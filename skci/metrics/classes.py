@@ -52,7 +52,7 @@ class ConfusionIndicators:
     def of_pairs(
         cls, labels: int, chosen: tuple[int | None, ...]
     ) -> ConfusionIndicators:
-        """Return the class indicators for all pairs of a true and a predicted label.
+        """Return the indicators of all pairs of a true and a predicted label.
 
         `chosen` contains the code of each class, or None for a class without data.
         """
@@ -87,11 +87,11 @@ class ConfusionIndicators:
         return np.stack([tp, fp, fn, tn], axis=-1)
 
     def spread(self, gradient: Array) -> Array:
-        """Convert derivatives with respect to class proportions to row derivatives.
+        """Convert derivatives in class proportions to derivatives in row weights.
 
-        The class proportions are the proportions of true positive, predicted and true
-        rows of each class. Row derivatives are derivatives with respect to the row
-        weights.
+        The last dimension of `gradient` contains the derivatives in the proportions of
+        true positive, predicted and true rows of a class. The result contains the
+        derivative in the weight of each row.
         """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
@@ -119,12 +119,11 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 class ClassAverage(Functional):
     """Average of a metric over classes, in which each class is positive in turn.
 
-    "macro" is the mean over classes. "weighted" is the mean weighted by the number of
-    true rows in each class; these weights are treated as estimates. "micro" is computed
-    from the sum of all confusion matrices. If the metric is undefined in a class, the
-    class has the value `undefined_as`, or is left out if `undefined_as` is NaN.
-    `undefined` is a mask of the classes in which the metric is undefined at all
-    weights.
+    "macro" is the mean over classes. "weighted" weights each class by its number of
+    true rows; these weights are treated as estimates. "micro" is computed from the sum
+    of all confusion matrices. A class in which the metric is undefined has the value
+    `undefined_as`, or is left out if `undefined_as` is NaN. `undefined` is a mask of
+    these classes.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -141,13 +140,18 @@ class ClassAverage(Functional):
     def observed(
         self, counts: Array
     ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
-        """Return the average over the classes in which the metric is defined.
+        """Return the average over defined classes, and the effect of undefined classes.
 
-        Three more values are returned. The first value is the weight of each undefined
-        class in the average, which is 0 for defined classes. The second value contains
-        the distances by which undefined classes extend the interval below and above.
-        The third value is the estimate of scikit-learn if no class has true rows, and
-        NaN otherwise.
+        Returns
+        -------
+        average : ClassAverage
+            The average, with a mask of the classes in which the metric is undefined.
+        weights : ndarray of shape (C,)
+            Weight of each undefined class in the average, and 0 for defined classes.
+        extension : (float, float)
+            Distances by which undefined classes extend the interval below and above.
+        value : float
+            Estimate of scikit-learn if no class has true rows, else NaN.
         """
         tables, values = self._classes(counts)
         defined = replace(self, undefined=np.isnan(values))
@@ -217,8 +221,9 @@ class ClassAverage(Functional):
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
         """Return the mean of the defined class values, and the derivatives of the mean.
 
-        `values` has shape (..., C). The derivatives are with respect to the values and,
-        for "weighted", with respect to the proportion of true rows in each class.
+        `values` has shape (..., C). The first derivatives are with respect to the
+        values. The second derivatives, with respect to the proportion of true rows in
+        each class, are 0 unless the average is "weighted".
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -270,9 +275,9 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the rows that determine how precisely the variance is estimated.
+        """Return the rows that determine the precision of the estimated variance.
 
-        An average depends on the rows of all classes. Each class is included once.
+        These are the informative rows of all averaged functionals.
         """
         support = super().support(counts)
         classes = {cells.tobytes(): cells for cells in support.classes}
@@ -289,10 +294,9 @@ class WeightedMean(Composite):
 
 
 class MicroAverage(Component):
-    """Micro average: a functional that treats each entry of a matrix as a row.
+    """Micro average: a functional that treats each pair of a row and a class as a row.
 
-    `cells` is the matrix, of shape (rows, columns). For example, it contains outcomes,
-    with one column for each class.
+    `cells` contains the outcome of each pair as an index, of shape (rows, classes).
     """
 
     def table(self, p: Array) -> Array:
@@ -324,9 +328,9 @@ class Hits(CellFunctional):
 class _Agreement(Functional):
     """Agreement of true and predicted labels, such as Cohen's kappa.
 
-    The agreement or disagreement in a row is a weight that depends on its true and its
-    predicted label. The measure is a smooth function of the mean weight over rows and
-    the marginal distributions of true and predicted labels.
+    Each row has a weight that depends on its true and its predicted label, such as 1
+    for equal labels. The metric is a smooth function of the mean weight and the
+    marginal distributions of true and predicted labels.
     """
 
     weights: Array

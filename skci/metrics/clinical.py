@@ -47,7 +47,7 @@ MOST_BINS = 1000
 def bin_numbers(
     probabilities: Array, n_bins: int, strategy: str, repeats: Array
 ) -> Array:
-    """Return the bin index of each probability, counting only bins that are not empty.
+    """Return the bin index of each probability, without counting empty bins.
 
     `repeats` contains the number of rows that have each probability.
     """
@@ -198,10 +198,9 @@ class SquaredCalibrationError(Functional):
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
         """Return the squared calibration error, and four statistics of each bin.
 
-        For a bin with n rows, the first statistic is the weight of the bin. The second
-        is the mean difference between label and prediction. The third is the factor n /
-        (n - 1), or 0 if n is 1. The fourth is the weighted sum of squared deviations
-        from the mean difference.
+        The statistics are the weight of the bin, the mean residual (label minus
+        prediction), the factor n / (n - 1) for n rows, and the weighted sum of squared
+        deviations from the mean residual. The factor is 0 for a single row.
         """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))

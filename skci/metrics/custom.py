@@ -1,4 +1,4 @@
-"""Metrics defined by a user's function of the four cells, means or rows."""
+"""Metrics defined by a user's function of a confusion matrix, of means or of rows."""
 
 from collections.abc import Callable
 from dataclasses import field, replace
@@ -99,7 +99,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 
 class _FeatureMetric(_CustomMetric):
-    """Metric defined by a user's function whose arguments are means of row features."""
+    """Metric defined by a user's function of mean features of the rows."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
@@ -186,7 +186,7 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 class FunctionOfItemsCI(MetricCI, heavy_tails=True):
-    """Metric of items, such as texts, that is a function of means of item features."""
+    """Metric computed from mean features of items, such as lengths of texts."""
 
     reads = "items"
     _serves_moments = True
@@ -214,7 +214,7 @@ class FunctionOfItemsCI(MetricCI, heavy_tails=True):
         return {Variable(binding.metric, binding.model, k): x for k, x in columns}
 
     def _features_of(self, binding: Binding) -> Array:
-        """Compute the features of all rows, once for each sample."""
+        """Compute the features of all rows of the sample, or reuse earlier results."""
         sample = binding.sample
 
         def compute() -> Array:

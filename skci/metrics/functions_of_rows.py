@@ -55,15 +55,18 @@ class FunctionalOfRows(Linearised):
     truth: Array
     answer: Array
     weights: Array
-    """Total weight of the rows in each unit, with the number of rows as sum."""
+    """Total weight of the rows in each unit. The sum is the number of rows."""
     frequencies: Array
     """Number of rows of each unit, as an integer."""
     kinds: Array | None
-    """Index of the kind of each unit, such as its labels; None if all kinds differ."""
-    keys: Array | None
-    """Numbers that distinguish units of one kind, (m, keys).
+    """Index that distinguishes units, for example by their labels.
 
-    They are None if units of one kind are identical.
+    None means that no unit is similar to another unit.
+    """
+    keys: Array | None
+    """Numbers that distinguish units with equal `kinds`, of shape (m, number of keys).
+
+    None means that units with equal `kinds` are identical.
     """
 
     @cached_property
@@ -87,11 +90,10 @@ class FunctionalOfRows(Linearised):
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
         """Return observed and predicted changes of the estimate when rows are left out.
 
-        In each of `n_pairs` pairs, two random quarters of the rows are left out in
-        turn. The observed change is the difference between the two values of the
-        function. The predicted change is the difference that the influence values
-        imply. The result is None if there are few rows, or if the function often fails
-        without a quarter of the rows.
+        For each of `n_pairs` changes, two random quarters of the rows are left out in
+        turn. The observed change is the difference between the two estimates. The
+        predicted change follows from the influence values. The result is None if there
+        are few rows, or if the function often fails without a quarter of the rows.
         """
         frequencies = self.frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -177,10 +179,9 @@ class GivenInfluence(FunctionalOfRows):
     def _check_scale(self, value: float, influence: Array) -> None:
         """Check the scale of the influence values.
 
-        The function is evaluated without some of the rows, and its changes are compared
-        with those predicted from the influence values. The ratio of observed to
-        predicted changes must be about 1. The tolerance increases with the prediction
-        errors, so that nonlinear functions such as quantiles are accepted.
+        The function is evaluated without some of the rows. The ratio of the observed
+        changes to the changes predicted from the influence values must be about 1. The
+        tolerance is larger for nonlinear functions, such as quantiles.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self.frequencies.sum()
@@ -343,10 +344,9 @@ def takes_weights(function: Callable[..., Any]) -> bool:
 def _alike(kinds: Array, keys: Array, max_groups: int) -> Array:
     """Divide the rows into at most `max_groups` groups of similar rows.
 
-    Rows with different `kinds` are never in one group. Rows of one kind are grouped by
-    the columns of `keys`, which are first standardised over all rows. The group with
-    the largest sum of squares is repeatedly split at the mean of the column with the
-    largest variance.
+    Rows with different values of `kinds`, such as labels, are never in one group. The
+    columns of `keys` are first standardised. The group with the largest sum of squares
+    is then repeatedly split at the mean of the column with the largest variance.
     """
     spreads = keys.std(axis=0)
     keys = keys / np.where(spreads > 0, spreads, 1)

@@ -189,8 +189,8 @@ class _ZeroDivisionCI(_AveragedCI):
 class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp")):
     r"""Precision: :math:`TP / (TP + FP)`.
 
-    The proportion of positives among the rows predicted positive. The estimate equals
-    :func:`sklearn.metrics.precision_score`.
+    It is the proportion of positives among the rows predicted positive. The estimate
+    equals :func:`sklearn.metrics.precision_score`.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp"
 class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
-    The proportion of positives that are predicted positive. The estimate equals
+    It is the proportion of positives that are predicted positive. The estimate equals
     :func:`sklearn.metrics.recall_score`.
 
     Examples
@@ -319,7 +319,7 @@ class FBetaCI(_ZeroDivisionCI):
 class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
     r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
-    The harmonic mean of precision and recall. The estimate equals
+    It is the harmonic mean of precision and recall. The estimate equals
     :func:`sklearn.metrics.f1_score`.
 
     Examples
@@ -403,7 +403,7 @@ class TverskyCI(_AveragedCI):
 class CosineCI(_AveragedCI, function=cosine):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
-    The geometric mean of precision and recall. The index is also known as the
+    It is the geometric mean of precision and recall, and is also known as the
     Fowlkes-Mallows index.
 
     Examples

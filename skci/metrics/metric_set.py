@@ -106,7 +106,7 @@ class MetricSet:
         return other
 
     def _score_methods(self) -> list[str]:
-        """Return the names of the methods whose scores are valid for all metrics."""
+        """Return the methods, such as "predict_proba", with scores for all metrics."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         common = set(RANKING_METHODS).intersection(*needs.values())
         methods = [method for method in RANKING_METHODS if method in common]
@@ -134,7 +134,7 @@ class MetricSet:
                 if kind == "labels" and y_score is not None and not hint:
                     hint = "; with scores alone use threshold_report"
                 raise ValueError(
-                    f"{parameter}= must be given for metrics of {kind}: "
+                    f"{parameter}= must be given for metrics of {kind}, got None for "
                     f"{join_names(metrics)}{hint}"
                 )
         if y_pred is None or y_score is None:
@@ -340,8 +340,8 @@ class MetricSet:
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
         """Report on the metrics of all models.
 
-        If a horizon of planned sample sizes is passed, the intervals are simultaneously
-        valid at all these sample sizes.
+        If `horizon` contains planned sample sizes, the intervals cover simultaneously
+        at all these sample sizes.
         """
         has_subgroups = self._first(sample).subgroups is not None
         references = partial(self.references, sample) if has_subgroups else None
@@ -355,10 +355,10 @@ class MetricSet:
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameters with which the subgroups are compared.
+        """Return the metrics with which each subgroup is compared.
 
-        Each subgroup is compared with all other rows if `to` is "rest", and with all
-        rows if `to` is "overall".
+        The metrics refer to all other rows if `to` is "rest", and to all rows if `to`
+        is "overall".
         """
         return bind_references(sample, to, partial(self.bind, sample))
 
@@ -367,8 +367,8 @@ class MetricSet:
     ) -> Iterator[TableParameter]:
         """Yield the parameters to estimate for all metrics, models and subgroups.
 
-        `parts` replaces the subgroups of the sample. A model is skipped for a metric if
-        it lacks the predictions that the metric reads, such as scores.
+        `parts` replaces the subgroups of the sample. Models without the predictions
+        that a metric reads, such as scores, are skipped for this metric.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -492,10 +492,10 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the parameters with which the subgroups are compared.
+        """Return the metrics with which each subgroup is compared.
 
-        Each subgroup is compared with all other rows if `to` is "rest", and with all
-        rows if `to` is "overall".
+        The metrics refer to all other rows if `to` is "rest", and to all rows if `to`
+        is "overall".
         """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -505,8 +505,8 @@ class MetricsByTruth(MetricSet):
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
     """Return, for each metric, the key of its data in a mapping such as ``y_true``.
 
-    The keys of the mapping `entries` are metric names, or "*" for all other metrics. If
-    `entries` is not such a mapping, the returned keys are None.
+    The keys of the mapping `entries` are metric names, or "*" for all other metrics.
+    For other data, such as an array, the returned keys are None.
     """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
@@ -520,9 +520,9 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
         swapped = is_truth and len(unknown) == len(entries)
         hint = data_hint(entries, parameter) if swapped else ""
         raise ValueError(
-            f"{parameter}, a mapping by metric, must have an entry for each of the "
-            f"metrics {[*metrics]}, or an entry {_OTHERS!r} for all other metrics, got "
-            f"the entries {[*entries]}{hint}"
+            f"{parameter} must have an entry for each of the metrics {[*metrics]}, or "
+            f"an entry {_OTHERS!r} for all other metrics, got the entries "
+            f"{[*entries]}{hint}"
         )
     return keys
 
@@ -530,8 +530,8 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
 def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
     """Return the validated metrics and settings of a report.
 
-    `columns` maps "y_true", "y_pred" and "y_score" to the data. Metrics have different
-    true values if "y_true" is itself a mapping by metric.
+    `columns` maps "y_true", "y_pred" and "y_score" to the data. If the data of "y_true"
+    are a mapping by metric, the metrics have different true values.
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)
@@ -547,7 +547,7 @@ def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
 
 
 class Points(NamedTuple):
-    """Thresholds for the scores of a model, each of which defines a classifier."""
+    """Classifiers defined by thresholds for the scores of a model."""
 
     names: Sequence[str]
     levels: Array
@@ -560,11 +560,11 @@ class Points(NamedTuple):
 def keys_at_points(
     column: str, points: Mapping[str, Points]
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Yield the model, the index and the parameter name of each threshold.
+    """Yield the model, the index and the labels of each threshold.
 
-    The parameter name contains the threshold as a subgroup of the column `column`. If
-    there is only one model, and the model has no name, the threshold replaces the model
-    name.
+    The labels identify the estimates at a threshold in the report. They contain the
+    threshold as a subgroup of the column `column`. For a single model without a name,
+    the threshold replaces the name of the model.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():
@@ -582,8 +582,8 @@ def estimate_at_points(
 ) -> JointEstimate:
     """Estimate metrics of the classifiers at all score thresholds of all models.
 
-    If a time is passed, the positive label is an event by this time, and precision is
-    the only metric: the proportion of events among the rows above a threshold.
+    If a time is passed, the positive label is an event by this time. The only metric is
+    then precision, the proportion of events among the rows predicted positive.
     """
     parameters = []
     if time is not None:

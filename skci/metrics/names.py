@@ -154,9 +154,9 @@ def available_metrics() -> list[str]:
 
 
 def listed_metrics() -> dict[str, MetricCI]:
-    """Return a mapping from names to metrics, such as "precision@10".
+    """Return a mapping from names, such as "precision@10", to metrics.
 
-    Metrics with a number in their name have an example number.
+    The numbers in names are examples.
     """
     at_a_number = (cls(float(cls._number[1])) for cls in _AT_A_NUMBER.values())
     metrics = _BY_NAME | {metric.name: metric for metric in at_a_number}
@@ -273,8 +273,8 @@ def _of_name(name: str) -> MetricCI:
     if metric is None and suffixed and (metric := _named(suffixed[1])):
         if "average" not in metric.get_params():
             raise ValueError(
-                f"{name!r} must name a metric with an average over classes, which "
-                f"{metric.name!r} does not have"
+                f"metric {name!r} is not available, because {metric.name!r} does not "
+                "have the option average for averages over classes"
             )
         metric = metric._replace({"average": suffixed[2]})
     if metric is None:

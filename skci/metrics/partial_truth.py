@@ -65,10 +65,10 @@ class PartlyVerified(EqualByParts, Functional):
         return np.eye(self.strata.max() + 1)[self.strata]
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the weight of each outcome in all rows, and two numbers per stratum.
+        """Return the estimated weight of each outcome, and two arrays over strata.
 
-        The first number is the weight of all rows in the stratum, divided by the weight
-        of the verified rows. The second number is the weight of the verified rows.
+        The first array contains the weight of all rows in a stratum, divided by the
+        weight of its verified rows. The second contains the weight of verified rows.
         """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
@@ -96,7 +96,7 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Return parameters for all rows if labelling depends only on the predictions.
+    """Return the parameters to estimate if labelling depends only on the predictions.
 
     Labelled rows represent all rows with the same predictions.
     """
@@ -155,7 +155,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Return a parameter for all rows, estimated from labelled rows by stratum."""
+    """Return the parameter of all rows to estimate from labelled rows in strata."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -261,8 +261,7 @@ def estimate(
     """Estimate metrics from a sample in which only some rows are labelled.
 
     If `read` is passed, labelled rows are weighted by the inverse of their labelling
-    probability. `expected` contains the expected squares of these weights; see
-    `corrected`.
+    probability. `expected` is passed on to `corrected`.
     """
     sizes = partial_truth.sizes_of(sample) if read is None else read.sizes
     partial_truth.check_enough(*sizes)
@@ -292,7 +291,10 @@ def estimate(
 
 
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
-    """Check that the labelled share is equal in all strata and for all predictions."""
+    """Check that the share of labelled rows is equal in all strata.
+
+    Warn if this share differs between predictions.
+    """
     if not sample.design.rows_are_units:
         return
     strata = sample.design.strata
@@ -367,7 +369,7 @@ def _sample(
 
 
 def _check_missing(sample: Sample) -> None:
-    """Check that no label seems to stand for a missing label.
+    """Check that no true label, such as -1, seems to mean "unlabelled".
 
     A label is suspicious if it is the true label of most rows but is never predicted.
     """
@@ -439,11 +441,11 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Return parameters, and contrasts that combine these parameters into estimates.
+    """Return metrics on parts of the rows, and their combinations into estimates.
 
-    Each contrast combines the metric on labelled rows with metrics in which a proxy
-    replaces the truth, on labelled rows and on all rows. `automatic` are the interval
-    methods that "auto" tries for contrasts.
+    Each estimate combines the metric on labelled rows with proxy metrics, in which a
+    proxy replaces the truth, on labelled rows and on all rows. `automatic` contains the
+    interval methods that "auto" tries for the estimates.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -488,10 +490,10 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Return the parameters of all metrics with a proxy as the truth.
+    """Return all metrics of a sample in which a proxy replaces the truth.
 
-    The keys of the returned mapping are pairs of a model and a metric. `column` is the
-    index of the column with the labels of the proxy, or None for numbers.
+    The result is a mapping from (model, metric) to parameters. `column` is the index of
+    the column with the labels of the proxy, or None for numbers.
     """
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):

@@ -72,10 +72,10 @@ AUTOMATIC = ("score", "logit", "hall")
 
 @dataclass(frozen=True)
 class Block:
-    """Specification of an estimate from labelled rows with a correction by proxies.
+    """Metric on labelled rows, with the proxy metrics that correct its estimate.
 
-    `truth` and `proxies` are positions in a list of parameters: the metric computed
-    from the truth, and the metrics computed from proxies.
+    A proxy metric is computed with a proxy instead of the truth. `truth` and `proxies`
+    contain positions in a list of metrics.
     """
 
     key: ParameterLabels
@@ -95,8 +95,7 @@ def corrected(
 
     A corrected estimate has the bounds of its metric. It also has the interval method
     of the metric, unless there are too many possible outcomes. `expected` contains the
-    rows with modified weights. The squared modified weight of an unlabelled row is the
-    expected square of its inverse probability weight.
+    expected squares of inverse probability weights.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -120,10 +119,10 @@ def corrected(
 
 
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
-    """Return an interval method for a parameter with changed properties.
+    """Return the interval method of a parameter after its properties have changed.
 
-    An interval method that was chosen automatically is chosen again for the properties
-    `trait`. Other interval methods are checked for these properties.
+    `trait` contains the new properties. An automatic choice of the method is repeated.
+    A method that the user chose is kept, or refused if it does not suit `trait`.
     """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -140,10 +139,7 @@ def _weights(
     estimates = joint.estimates
 
     def observed(positions: Sequence[int]) -> RowEstimates:
-        """Return estimates from the observed counts, without added pseudo-counts.
-
-        A proxy that equals the prediction in all rows then has variance 0.
-        """
+        """Return estimates from observed counts, without pseudo-counts."""
         parameters = [source.parameters[k].with_method("delta") for k in positions]
         return source.with_parameters(parameters)
 
@@ -198,11 +194,11 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Return the covariance of proxy metrics that labelled rows do not reveal.
+    """Return the covariance of proxy metrics that is missing in the labelled rows.
 
-    The result has shape (K, K) for K proxies. It is the covariance expected from the
-    labelling probabilities minus the observed covariance, with negative eigenvalues set
-    to 0.
+    This is the covariance expected from the labelling probabilities, minus the observed
+    covariance. Negative eigenvalues are set to 0. The result has shape (K, K) for K
+    proxies.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -218,12 +214,11 @@ def _unseen_errors(
 ) -> Array:
     r"""Return the variance due to proxy errors that occur only in unlabelled rows.
 
-    The result has shape (K, K) for K proxies. The n labelled rows may lack outcomes
-    that occur in unlabelled rows. `chosen` contains the metric of the truth on labelled
-    rows and, for each proxy, the metric of the proxy on labelled rows and on all rows.
-    Score intervals of label metrics allow for unseen outcomes, whose proportion may be
-    up to :math:`z^2 / (n + z^2)`. If L are the influence values of the metric of a
-    proxy, the variance is
+    The result has shape (K, K) for K proxies. `chosen` contains the metric on labelled
+    rows and, for each proxy, the proxy metric on labelled rows and on all rows. Score
+    intervals of label metrics allow for outcomes that do not occur in the n labelled
+    rows. The proportion of such outcomes may be up to :math:`z^2 / (n + z^2)`. If L are
+    the influence values of a proxy metric, the variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
@@ -373,9 +368,9 @@ def _of_graded(
 ) -> TableParameter:
     """Return the mean grade of all items, estimated from the graded items by stratum.
 
-    The parameter is the mean of one number for each item. These numbers are chosen such
-    that their variance within strata equals the variance of the stratum means. Strata
-    with fewer than two graded items are pooled.
+    The estimate is expressed as a mean of one number for each item. Within strata, the
+    numbers vary such that the standard error of the mean is correct. Strata with fewer
+    than two graded items are pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])

@@ -143,9 +143,8 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     Parameters
     ----------
     method : {"auto", "score", "hall", "logit", "delta"}, optional
-        Interval method. Defaults to the method of the report, or to "auto": "score",
-        the interval of a bounded mean, for up to 4,096 distinct values and "hall"
-        otherwise.
+        Interval method. Defaults to the method of the report, or to "auto": "score" for
+        up to 4,096 distinct values and "hall" otherwise.
     zero_division : {0, 1, numpy.nan}, default=0
         Value of a query without a relevant document. NaN excludes such queries.
     """

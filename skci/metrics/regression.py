@@ -85,9 +85,9 @@ class Median(Functional):
     def _share_at(self, value: Any) -> Any:
         """Return the value of the distribution function F at a given number.
 
-        If several rows have this number, the cumulative proportion nearest to 1/2 is
-        returned. F is 1/2 between the neighbours of the median, because every interval
-        includes both neighbours.
+        F jumps at a number that several rows have. The value nearest to 1/2 is then
+        returned. Between the two data values next to the median, F is set to 1/2, so
+        that every interval includes both values.
         """
         values, shares = self._knots
         lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
@@ -105,8 +105,8 @@ class Median(Functional):
     def _quantile_at(self, share: Any) -> Any:
         """Return the quantile of a given level.
 
-        Levels other than 1/2 give quantiles that are at least as far from the median as
-        the neighbouring values.
+        Unless the level is 1/2, the quantile is not between the median and the next
+        data value.
         """
         values, shares = self._knots
         below, above = self._neighbours
@@ -122,9 +122,9 @@ class Median(Functional):
     def _knots(self) -> tuple[Array, Array]:
         """Sorted values, and the distribution function F at these values.
 
-        F is 1/2 at the median and is interpolated between values. At a value, F
-        includes half of the weight of its row. Rows with equal values are sorted by
-        weight, so that F rises over several rows at one value.
+        F is 1/2 at the median, and is interpolated between values. At the value of a
+        row, F includes half of the weight of the row. Rows with equal values are sorted
+        by weight.
         """
         order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
@@ -508,9 +508,8 @@ class MeanAbsoluteScaledErrorCI(
             scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
         if not scale.all():
             raise ValueError(
-                f"y_train must have more than {m} values (the seasonality) in each "
-                f"column, and values that differ {m} steps apart, got shape "
-                f"{series.shape}"
+                f"y_train must have more than {m} rows, and must not repeat exactly "
+                f"with the seasonality {m} in any column, got shape {series.shape}"
             )
         return scale
 

@@ -113,13 +113,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Return the gain at the selected share, and at 95% limits for this share."""
+        """Return the gain at the selected share, and at its two 95% limits."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits for the share of rows above the population's score threshold."""
+        """95% limits for the share of rows with scores above the true threshold."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -131,7 +131,7 @@ class CumulativeGain(OrderOfScores):
         return float(self.factor * gain)
 
     def _selected(self, p: Array, share: float) -> Array:
-        """Return, for each distinct score, the proportion of its rows to select."""
+        """Return the proportion of rows to select at each distinct score."""
         rows = self.cut_by @ masses(p)
         excess = share * rows.sum() - mass_from(rows)
         excess[rows == 0] += _ROUNDING * rows.sum()

@@ -255,13 +255,14 @@ class AveragePrecision(OrderOfScores):
         r"""Return bounds for the average precision over all orders of tied rows.
 
         Rows are tied if binning has combined different scores into one score. `mixed`
-        is a mask of these combined scores. Consider a combined score with p positive
-        and n negative rows. There are F rows with a larger score, and H of these rows
-        are positive. Suppose that s positive and t negative rows of this score are
-        ranked at or above a positive row. The precision at this row is :math:`(H + s) /
-        (F + s + t)`. The precision is at most :math:`(H + p) / (F + p)` and at least
-        :math:`(H + s) / (F + n + s)`. Summed over the positive rows of this score, the
-        lower bounds are at least
+        is a mask of these combined scores.
+
+        Consider a combined score with p positive and n negative rows, and F rows with a
+        larger score, H of them positive. At a positive row, the precision is :math:`(H
+        + s) / (F + s + t)` if s positive and t negative rows of this score are ranked
+        at or above it. This is at most :math:`(H + p) / (F + p)` and at least :math:`(H
+        + s) / (F + n + s)`. The sum of the lower bounds over the positive rows of the
+        score is at least
 
         .. math:: \int_0^p \frac{H + s}{F + n + s} ds
             = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
@@ -481,7 +482,7 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> Component:
-        """Return the area under the curve of one column, or pooled columns, of scores.
+        """Return the area under the curve of a column of scores, or of pooled columns.
 
         `positive` is a mask of positive rows, of shape (n,). For pooled columns, the
         mask has shape (n, labels).
@@ -566,7 +567,7 @@ class _AreaCI(OrderMetricCI):
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _trait_at(self, binding: Binding) -> MeasureProperties:
-        """Return the metric's properties, with a message about classes without data."""
+        """Return the properties of the metric, and why it may be undefined."""
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
@@ -664,8 +665,8 @@ class AveragePrecisionCI(_AreaCI):
     Parameters
     ----------
     interpolation : {"101"}, optional
-        Interpolation of the precision. "101" is the average precision of COCO: the mean
-        over 101 recalls of the largest precision at this or a larger recall. By default
+        Interpolation of the precision. "101" gives the average precision of COCO: the
+        largest precision at or above a recall, averaged over 101 recalls. By default
         the precision is not interpolated.
 
     Examples

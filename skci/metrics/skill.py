@@ -96,7 +96,7 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: Binding, model: str) -> Array:
-        """Return losses of the rows, whose mean is the score of the model.
+        """Return losses of the rows. Their mean is the score of the model.
 
         If a score is not a mean over rows, its losses are a first-order approximation.
         """

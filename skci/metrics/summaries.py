@@ -18,9 +18,9 @@ _MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Function that reduces a batch of data to the statistics that metrics require.
+    """Function that reduces a batch of data to counts, bins or moments.
 
-    See `JointAccumulator`.
+    The metrics are computed from these statistics; see `JointAccumulator`.
     """
 
     def __init__(

@@ -112,9 +112,9 @@ class Censoring:
     def influence(self, slopes: Array) -> Array:
         r"""Return influence values due to the estimated censoring distribution.
 
-        A statistic that uses the probability G of not being censored depends on all
-        rows, because G is estimated. `slopes` contains the derivatives of the statistic
-        in :math:`\log G` after the first k times, for k = 0, 1, ....
+        A statistic may depend on G, the probability of not being censored, which is
+        estimated from all rows. `slopes` contains the derivatives of the statistic in
+        the value of :math:`\log G` after the first k times, for k = 0, 1, ....
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -203,8 +203,8 @@ class Concordance(ShareOfPairs):
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
         """Return the total weights of later partners, earlier partners and all pairs.
 
-        The partners of a row are the rows with which it forms a pair. The weights of
-        later and earlier partners are two arrays with an entry for each row.
+        The partners of a row are the rows with which it forms a pair. The first two
+        weights are arrays with an entry for each row.
         """
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
@@ -218,11 +218,10 @@ def concordant_masses(
     """Return the total weight of the rows with which each row forms a concordant pair.
 
     In a pair, the row with the lower `order` is the earlier row. A pair is concordant
-    if the earlier row has the larger risk. Pairs with equal risks count half. `first`
-    contains the weight of each row as the earlier row of a pair, and `second` the
-    weight of each row as the later row. The first returned array contains the weight of
-    the later rows that are concordant with a row, and the second array the weight of
-    the earlier rows.
+    if the earlier row has the larger risk. Pairs with equal risks count half. The
+    weights of the rows are `first` for earlier rows and `second` for later rows. The
+    result is a pair of arrays with an entry for each row: the total weight of its
+    concordant later rows, and the total weight of its concordant earlier rows.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -313,10 +312,10 @@ class SurvivalBrier(Functional):
         return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
-        """Return the score, the contribution of each row, and derivatives of the score.
+        """Return the Brier score, the contributions of rows, and its derivatives.
 
-        The score is differentiated in the logarithm of G, the probability of not being
-        censored at each time.
+        The derivatives are with respect to the logarithm of G at each time, where G is
+        the probability of not being censored.
         """
         follow_up, beyond = self.follow_up, np.zeros(len(p))
         event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)
@@ -616,6 +615,6 @@ def check_times(times: Any, minimum: int = 1) -> Array:
     is_series = numbers.ndim == 1 and len(numbers) >= minimum
     if not is_series or (np.diff(numbers, prepend=0.0) <= 0).any():
         raise ValueError(
-            f"times must be ascending numbers above 0, at least {minimum}, got {times}"
+            f"times must be {minimum} or more ascending numbers above 0, got {times}"
         )
     return numbers

@@ -32,7 +32,7 @@ class UsualMetrics(NamedTuple):
 
 
 def usual_where_not_given(report: _Report) -> _Report:
-    """Decorate a report function such that it chooses metrics if none are passed."""
+    """Decorate a report function to choose default metrics if no metrics are passed."""
 
     @wraps(report)
     def with_usual_metrics(

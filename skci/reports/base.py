@@ -323,9 +323,9 @@ class Report(TabularReport[MetricEstimate]):
     def _bands(self, positions: Any = (), **options: Any) -> Any:
         """Return a display of curves with confidence bands.
 
-        `positions` are the horizontal positions of the estimates. If all positions are
-        equal, the display shows intervals instead of bands. If no positions are passed,
-        `options` contain the points of the curves.
+        `positions` contains the horizontal position of each estimate. Alternatively,
+        `options` contains both coordinates as ``points``. If all positions are equal,
+        the display shows intervals instead of bands.
         """
         if len({*positions}) == 1:
             return Report._display(self)
@@ -466,8 +466,8 @@ class Report(TabularReport[MetricEstimate]):
     def covariance(self) -> Array:
         """Covariance matrix of the estimates, from which the intervals are computed.
 
-        The result is a read-only array of shape (K, K). The covariance includes the
-        blurring of "blurred" intervals. Unknown entries are NaN.
+        The result is a read-only array of shape (K, K). With the method "blurred", the
+        matrix contains the enlarged variances. Unknown entries are NaN.
         """
         return read_only(self._joint.covariance)
 
@@ -533,9 +533,9 @@ class Report(TabularReport[MetricEstimate]):
     def individual(self) -> Self:
         """Return the report with individual intervals.
 
-        Each interval has the confidence level on its own, which suits a single question
-        asked before looking at the data. To report the most striking of many intervals,
-        use joint intervals.
+        The confidence level applies to each interval separately. Individual intervals
+        suit a single question that is asked before looking at the data. To report the
+        most striking of many intervals, use joint intervals.
 
         Returns
         -------
@@ -574,7 +574,7 @@ class Report(TabularReport[MetricEstimate]):
         )
 
     def requirements(self, requirements: Requirements) -> RequirementReport:
-        """Determine which models are shown to meet requirements, such as for a release.
+        """Return verdicts on requirements, such as a minimum recall for a release.
 
         Parameters
         ----------
@@ -684,11 +684,10 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 
 
 def _widening_by_bounds(joint: JointEstimate) -> float:
-    """Return how many times wider score intervals are than "hall" intervals.
+    """Return the largest ratio of the widths of score intervals and "hall" intervals.
 
-    The result is the largest ratio of widths at the same critical value. Score
-    intervals for bounded means are wider, because they allow for values at the bounds
-    that do not occur in the data.
+    Both intervals use the same critical value. Score intervals for bounded means are
+    wider, because they allow for values at the bounds that do not occur in the data.
     """
     extended = {}
     for k, parameter in enumerate(joint.parameters):

@@ -409,10 +409,10 @@ class ContrastReport(ReportWithContrasts):
         )
 
     def _shown(self, claim: str | None) -> float | planning.TargetRegion:
-        """Return the null value that intervals must exclude to show a difference.
+        """Return the null value, or the region of values that a claim allows.
 
-        For a claim with a margin, return instead the region that must contain the
-        interval.
+        An interval shows a difference if it excludes the null value. It shows a claim,
+        such as "not worse", if it lies in the region.
         """
         if claim is None:
             return self._null
@@ -523,8 +523,9 @@ class ContrastReport(ReportWithContrasts):
     def _strongest(self) -> list[tuple[bool, str]]:
         """Strongest conclusion from each interval, such as (True, "better").
 
-        The boolean is whether the conclusion is about the first model or subgroup, as
-        in "first is better than second". The text is a key of `_PREDICATES`, or "open".
+        The boolean is True if the conclusion is about the first of the two compared
+        names, as in "first is better than second". The text is a key of `_PREDICATES`,
+        or "open".
         """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
         limits = signs[:, np.newaxis] * (self._limits() - self._null)
@@ -581,11 +582,11 @@ class ContrastReport(ReportWithContrasts):
         return Part(self, self.findings(), is_other or bool(self._margin))
 
     def _separated(self) -> Separated:
-        """Return the findings on differences or ratios, by metric and subgroup.
+        """Return the significant differences or ratios, by metric and subgroup.
 
-        With a margin, sentences start with the better of the two compared names.
-        Without a margin, they start with the worse name or, in comparisons with a
-        reference, with the subgroup.
+        With a margin, the better of the two compared names comes first. Without a
+        margin, the worse name comes first. In comparisons with a reference, such as all
+        rows, the subgroup always comes first.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []

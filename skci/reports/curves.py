@@ -299,10 +299,10 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds at points on curves.
+        """Return the thresholds of some points as numbers.
 
-        A point is a pair of a model name and a threshold name. The result is an array
-        or, if models have names, a mapping of model names to arrays.
+        A point is identified by the name of a model and the text of a threshold. The
+        result is an array or, if models have names, a mapping of names to arrays.
         """
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
@@ -464,9 +464,9 @@ class DecisionCurveReport(ThresholdReport):
     def useful(self) -> dict[str, Array]:
         """Thresholds at which each model is shown to be better than the defaults.
 
-        The defaults are to treat no row, with net benefit 0, and to treat all rows,
-        which avoids 0 interventions. At these thresholds, the intervals for net benefit
-        and for interventions avoided are above 0.
+        The defaults are to treat no row and to treat all rows. The first default has
+        the net benefit 0, and the second avoids no interventions. At the returned
+        thresholds, the intervals for both metrics are above 0.
         """
         return self._useful(self.metrics)
 

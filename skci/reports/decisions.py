@@ -456,11 +456,10 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     The report contains multiple comparisons with the best [1]_, [2]_: an interval for
     each model minus the best of the other models. At the confidence level, all
-    intervals cover simultaneously and `models` contains the best model, on all
-    `n_metrics` metrics. There are fewer comparisons than pairwise differences. `models`
-    may therefore exclude a model that no pairwise difference shows to be worse.
-    Returned by :meth:`JointReport.best`. Rows are sorted by the estimate, the best
-    model first.
+    intervals cover and `models` contains the best model, simultaneously for `n_metrics`
+    metrics. Because there are fewer comparisons than pairwise differences, `models` may
+    exclude a model that no pairwise difference shows to be worse. Returned by
+    :meth:`JointReport.best`. Rows are sorted by the estimate, the best model first.
 
     Parameters
     ----------
@@ -603,7 +602,8 @@ def finding_on_best(
 ) -> str:
     """Write a sentence on the models that may be best and on the worse models.
 
-    `leaders` have the best estimate, and `first` are all models that may be the best.
+    `leaders` contains the models with the best estimate, and `first` contains all
+    models that may be the best.
     """
     candidates = [model for model in first if model not in leaders]
     worse = [model for model in models if model not in first]
@@ -701,7 +701,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     models : sequence of K str
         Names of the models.
     panels : sequence of K str
-        Name of the metric on which each model is ranked, with the subgroup if any.
+        Metric of each rank, such as "recall" or, with subgroups, "recall, sex = f".
     estimates : array of shape (K,)
         Ranks of the estimates. Equal estimates have equal ranks, and undefined
         estimates have the rank NaN.
@@ -790,7 +790,7 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
         """Sentences on models that may be the best, and on ranks that are shown.
 
         At the confidence level, all findings are simultaneously right. With individual
-        intervals, each finding is right on its own.
+        intervals, the confidence level applies to each finding separately.
 
         Returns
         -------

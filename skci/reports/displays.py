@@ -441,12 +441,11 @@ class ConfidenceBandDisplay(Display):
     """Curves of one or more models with their confidence bands.
 
     Returned by the ``plot`` of reports on curves or thresholds,
-    ``CalibrationReport.plot`` and ``LearningCurveReport.plot``. Dots are estimates. If
-    both coordinates of a point have intervals, the intervals form a rectangle. The
-    shaded band is the union of the convex hulls of neighbouring rectangles. If all
-    intervals cover, the band contains the lines between the true points. Without
-    horizontal intervals, the rectangles are vertical lines, which are also drawn. The
-    bands of several models are lighter and have outlines.
+    ``CalibrationReport.plot`` and ``LearningCurveReport.plot``. Dots are estimates. The
+    intervals for both coordinates of a point form a rectangle, or a vertical line if
+    the horizontal position is known. The shaded band is the union of the convex hulls
+    of neighbouring rectangles. If all intervals cover, the band contains the lines
+    between the true points. The bands of several models are lighter and have outlines.
 
     Parameters
     ----------
@@ -477,8 +476,7 @@ class ConfidenceBandDisplay(Display):
     floor : float, optional
         Lower limit of the vertical axis; by default, all values are shown.
     joins_corners : bool, default=False
-        Whether every curve starts in one corner and ends in the other corner of the
-        diagonal, such as a ROC curve.
+        Whether every curve connects the corners (0, 0) and (1, 1), as a ROC curve does.
     n_rows : array of shape (K,), optional
         Number of rows at each point, drawn in a panel below.
     known_models : sequence of str, optional
@@ -598,7 +596,7 @@ class ConfidenceBandDisplay(Display):
         names = list(dict.fromkeys(check_names(highlight, models, "highlight")))
         if len(names) > _IN_COLOUR:
             raise ValueError(
-                f"highlight must be at most {_IN_COLOUR} models, got {names}"
+                f"highlight must contain at most {_IN_COLOUR} models, got {names}"
             )
         return names
 
@@ -697,7 +695,7 @@ class ConfidenceBandDisplay(Display):
             ax.annotate(text, anchors[k], position, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
-        """Set the colour cycle of the axes, with the colours of drawn models first."""
+        """Set the colours of the axes, beginning with the colours of drawn models."""
         coloured = self.highlighted_ if self._grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
         drawn = [x for x in dict.fromkeys(self.models) if x in self.highlighted_]

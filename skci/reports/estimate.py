@@ -456,13 +456,12 @@ class MetricEstimate(HintedAttributes, float):
 def describe(
     joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
 ) -> dict[str, str]:
-    """Return the texts in the header of a report, by kind.
+    """Return the texts in the header of a report, such as "n = 100" for the key "size".
 
-    "methods" names the interval methods. If there are too many distinct rows for the
-    default method, this text states the reason for another method. "target" is the
-    quantity that resampling estimates. "size" contains the numbers of rows, clusters
-    and strata. "positive" names the positive labels, unless labels are 0 and 1. Texts
-    may be empty.
+    "methods" names the interval methods. It also states the reason if too many distinct
+    rows prevent the default method. "target" is the quantity that resampling estimates.
+    "size" contains the numbers of rows, clusters and strata. "positive" names the
+    positive labels, unless labels are 0 and 1. A text may be empty.
     """
     methods = dict.fromkeys(map(attrgetter("method"), parameters))
     limits = dict.fromkeys(filter(None, map(attrgetter("size_limit"), parameters)))
@@ -529,9 +528,9 @@ _OTHER_LABEL = _Cause(
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
-    """Warn about undefined metrics, and undefined contrasts of defined metrics.
+    """Warn about undefined metrics, and about undefined contrasts of defined metrics.
 
-    `new` are metrics for which no report has issued a warning yet.
+    `new` contains metrics that have not been in any report so far.
     """
     _warn(joint, _causes_of_undefined(joint, new))
 
@@ -652,10 +651,10 @@ def _messages(
     causes: Iterable[tuple[_Cause, int]],
     max_names: int | None = None,
 ) -> Iterator[tuple[str, type[Warning]]]:
-    """Yield a message and its category for the parameters that share a cause.
+    """Yield a warning message and its category for each cause.
 
-    The message recommends another method if that method is the best method for all
-    these parameters.
+    The message names all parameters with this cause. It recommends another interval
+    method if this method is the best one for all these parameters.
     """
     shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:

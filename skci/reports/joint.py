@@ -260,7 +260,7 @@ class JointReport(ReportWithContrasts):
         """
         if not self._subgroup_columns:
             raise ValueError(
-                "gaps needs a report with by=, got a report labelled "
+                "gaps needs a report with by=, got a report with the label columns "
                 f"{list(self._labels)}"
             )
         if to is not None:
@@ -323,7 +323,7 @@ class JointReport(ReportWithContrasts):
             shared = [column for column in self._labels if column not in factors]
             raise ValueError(
                 f"the report must have two {join_names(factors)}s with the same "
-                f"{join_names(shared)} for {scale}s, got {short_repr(list(self))}"
+                f"{join_names(shared)} to compare, got {short_repr(list(self))}"
             )
         has_tables = joint.source.available == "table"
         maximum = _MAX_CONTRASTS if has_tables else _MAX_CONTRASTS_GIVEN
@@ -434,9 +434,9 @@ class JointReport(ReportWithContrasts):
         """Sentences on the models that are worse than other models.
 
         With joint intervals, all findings are simultaneously right at the confidence
-        level. With individual intervals, each finding states that it is right on its
-        own. Differences use the correlation between models on the same rows, and may
-        therefore separate models that intervals do not separate.
+        level. With individual intervals, the confidence level applies to each finding
+        separately. Models may differ although their intervals overlap, because
+        differences account for the correlation between models on the same rows.
 
         Parameters
         ----------
@@ -550,7 +550,7 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics on which models can be ranked, or all metrics if none qualifies."""
+        """Metrics on which models can be ranked, or else all metrics."""
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
@@ -577,8 +577,8 @@ class JointReport(ReportWithContrasts):
         """Compare each model with the best other model in its group of estimates.
 
         The confidence level is adjusted for the number of groups by Bonferroni's
-        inequality. The result contains, for each group, the positions of the estimates,
-        sorted from the best to the worst, and the report.
+        inequality. Each entry of the result contains the positions of the estimates of
+        a group, from the best to the worst, and the report on this group.
         """
         joint, best = self._joint, list[tuple[list[int], BestReport]]()
         number = max(len(compared), 1) if joint.simultaneous else 1
@@ -924,9 +924,9 @@ class JointReport(ReportWithContrasts):
             low, high = (value, np.inf) if sign == ">=" else (-np.inf, value)
             if not low < estimate < high:
                 raise ValueError(
-                    "requirement must be met by the estimates of the pilot, or by the "
-                    f"expected values, got the requirement {sign} {value:g} for "
-                    f"{estimate._parameter}, which is {estimate:.3g}"
+                    "requirement must be met by the estimates of the pilot or by the "
+                    f"expected values, got {sign} {value:g} for "
+                    f"{estimate._parameter} = {estimate:.3g}"
                 )
             k = estimate._position
             region.low[k] = np.fmax(region.low[k], low)

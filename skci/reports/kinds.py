@@ -168,8 +168,8 @@ class _OverRuns(ReportWithContrasts):
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
         """Variance components of each estimate, due to rows and due to runs.
 
-        The attributes ``rows`` and ``runs`` each include the variance due to the
-        interaction of rows and runs, which is the attribute ``both``. The variance of
+        The attribute ``both`` is the variance due to the interaction of rows and runs.
+        The attributes ``rows`` and ``runs`` both include this variance. The variance of
         an estimate is ``rows + runs - both``, but at least the larger of ``rows`` and
         ``runs``.
         """
@@ -361,9 +361,9 @@ class RunsReport(_OverRuns, JointReport):
         """Report on the individual runs.
 
         Intervals account only for the sampling of rows: they refer to one run, not to
-        other runs of the model. The interval method is the method of the means. In the
-        report, runs are subgroups: :meth:`~JointReport.differences` compares models
-        within each run, and :meth:`~JointReport.gaps` compares the runs of each model.
+        other runs of the model. They have the method of the intervals for the means. In
+        the new report, runs are subgroups. :meth:`~JointReport.differences` compares
+        models within each run. :meth:`~JointReport.gaps` compares the runs of a model.
 
         Returns
         -------
@@ -425,15 +425,14 @@ class VarianceOfGrades(NamedTuple):
 def _spread(
     items: Items, parameter: TableParameter
 ) -> tuple[VarianceOfGrades, float, float]:
-    """Return the variance components of a mean grade and their effect on the mean.
+    """Return the variance components of grades, and two variances of the mean grade.
 
-    The second result is the variance of the mean due to sampling within items, times
-    the number of items. The third result is the value of the second result if each item
-    had a single sample.
+    The two variances are due to sampling within items, and are multiplied by the number
+    of items. The first one applies to the actual numbers of samples, the second one to
+    a single sample per item.
 
-    The variance within each item comes only from the samples of this item, because
-    items with more samples may vary more. An item with one sample gets the mean
-    variance within the other items.
+    The variance within an item is computed from the samples of this item. An item with
+    one sample is assigned the mean variance within the other items.
     """
     key, units = parameter.key, parameter.units
     k = items.columns.index((key.model, key.metric))
@@ -573,7 +572,7 @@ class GradesReport(JointReport):
             return super().sample_size(half_width, requirement=requirement, power=power)
         if half_width is None or requirement is not None or power is not None:
             raise ValueError(
-                "half_width must be passed, without requirement and power, if "
+                "half_width must be passed instead of requirement and power if "
                 "samples_per_item is passed or the report has groups or weights, got "
                 f"{half_width=}, {requirement=}, {power=}"
             )
@@ -628,7 +627,7 @@ class SuiteReport(JointReport):
     _suite: Suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
-        """Estimate other quantities jointly from the runs of this report."""
+        """Estimate other parameters jointly from the runs of this report."""
         source: Any = self._joint.source
         changed = source.with_parameters(parameters)
         return replace(self._joint, source=changed, simultaneous=True)

@@ -44,7 +44,7 @@ class Part(NamedTuple):
     """Report with the table and, if available, the picture and warnings."""
     findings: Sequence[str] = ()
     is_leading: bool = True
-    """Whether the box at the top of the page shows the findings, if there are few."""
+    """Whether the box at the top of the page shows the findings, if they are few."""
     may_be_best: Sequence[str] = ()
     """Cells of a further column of the table, "yes" for models that may be the best."""
 
@@ -113,7 +113,7 @@ def page(
 
 
 def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[str]:
-    """Write sentences on the coverage of the intervals and on its conditions."""
+    """Write sentences that state the coverage of the intervals and the assumptions."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:

@@ -328,7 +328,7 @@ class Grid:
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
-        """Return a table with all columns of row names and some other columns."""
+        """Return the table with only the columns in `headers` next to the row names."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
     def _text(self, longest: int | None) -> str:
@@ -376,7 +376,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @abstractmethod
     def _columns(self) -> list[Column]:
-        """Return the columns of the table after the labels."""
+        """Return the columns of the table that follow the label columns."""
 
     @abstractmethod
     def _entry(self, position: int) -> _Entry:
@@ -560,7 +560,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Position of each row by its tuple of labels."""
+        """Mapping from the labels of each row to the position of the row."""
         labels = zip(*self._labels.values(), strict=True)
         return dict(zip(labels, itertools.count(), strict=False))
 
