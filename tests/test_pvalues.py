@@ -111,7 +111,7 @@ def test_one_sided_pvalues_at_an_end(method):
     """The limit at an end of the range excludes nothing; the other one all of it."""
     for right, side, other in [(0, "greater", "less"), (40, "less", "greater")]:
         own, end = accuracy(right, 40, method), right / 40
-        if own._joint.usable[0]:
+        if own._joint.has_limits[0]:
             assert own.pvalue(0.5, side) > 0.95
             assert own.pvalue(0.5, other) < 1e-3
             assert own.pvalue(end, side) >= 0.5

@@ -238,7 +238,7 @@ def test_a_gap_from_a_single_row_or_group_is_not_known(rows):
     assert found == (-1, 1)
     assert gaps.pvalues == 1
     if rows:
-        assert not gaps._joint.usable.any()
+        assert not gaps._joint.has_limits.any()
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

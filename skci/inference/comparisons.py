@@ -194,12 +194,12 @@ def compare_with_best(
     .. [2] Hsu (1996), Multiple Comparisons, section 4.2.
     """
     upper = np.full((size, size), np.inf)
-    if len(pairs) and compared.usable.any():
-        usable = np.flatnonzero(compared.usable)
-        first, second = np.array(pairs)[usable].T
-        quantiles = _one_sided_quantiles(size, first, second, usable, compared)
+    if len(pairs) and compared.has_limits.any():
+        positions = np.flatnonzero(compared.has_limits)
+        first, second = np.array(pairs)[positions].T
+        quantiles = _one_sided_quantiles(size, first, second, positions, compared)
         sides = np.stack([quantiles[second], quantiles[first]], axis=1)
-        limits = compared.limits_at_normal_quantile(usable, sides, compared.z)
+        limits = compared.limits_at_normal_quantile(positions, sides, compared.z)
         upper[second, first], upper[first, second] = limits.T * [[-1], [1]]
         upper[quantiles == np.inf] = -np.inf
     high = np.maximum(upper.min(axis=1), 0.0)
@@ -209,7 +209,7 @@ def compare_with_best(
 
 
 def _one_sided_quantiles(
-    size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
+    size: int, first: Array, second: Array, positions: Array, compared: JointEstimate
 ) -> Array:
     """Return a one-sided joint critical value for each model, as a normal quantile.
 
@@ -219,8 +219,8 @@ def _one_sided_quantiles(
     at least `_MIN_QUANTILE`, so that each interval contains its estimate.
     """
     quantiles = np.full(size, np.nan)
-    screened = len(usable) > MAX_TABLES  # where p-values take less time than quantiles
-    tails = _tails(compared)[usable] if screened else np.full(len(usable), 0.5)
+    screened = len(positions) > MAX_TABLES  # p-values take less time than quantiles
+    tails = _tails(compared)[positions] if screened else np.full(len(positions), 0.5)
     alpha = min(1 - compared.confidence_level, 0.5)
     for j in progress(range(size), "comparisons with the best", size):
         chosen = np.flatnonzero((first == j) | (second == j))
@@ -231,10 +231,10 @@ def _one_sided_quantiles(
         if worse.min() < alpha / len(chosen):
             quantiles[j] = np.inf
             continue
-        maximum = compared.max_distribution_at(usable[chosen], signs)
+        maximum = compared.max_distribution_at(positions[chosen], signs)
         q: float = maximum.quantile(compared.confidence_level)
         if compared.source.common_df is not None:
-            q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
+            q = float(compared.to_normal_quantile(q, positions[chosen[0]]))
         quantiles[j] = max(q, _MIN_QUANTILE)
     return quantiles
 
@@ -361,7 +361,7 @@ def _ordered_pairs(
         better, worse = np.where(statistics > 0, ends, ends[::-1])
         df = compared.degrees_of_freedom
         columns = _OrderedPairs(better, worse, np.abs(statistics), df)
-        blocks.append(columns.subset(compared.usable))
+        blocks.append(columns.subset(compared.has_limits))
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
 
 

@@ -17,7 +17,11 @@ from skci.inference.designs.units import (
     unit_weights_of_rows,
 )
 from skci.inference.parameter import CellMap, TableParameter
-from skci.inference.row_estimate import NO_VARIANCE, RowEstimate, small_sample_factor
+from skci.inference.parameter_estimate import (
+    NO_VARIANCE,
+    ParameterEstimate,
+    small_sample_factor,
+)
 from skci.inference.rows import Influences, Rows
 from skci.inference.stratified import (
     StratifiedTable,
@@ -61,7 +65,7 @@ _LESS_VARIABLE = SmallSampleReason(
 )
 
 
-class DesignEstimate(RowEstimate):
+class DesignEstimate(ParameterEstimate):
     """Sampling variance of one parameter with weights, clusters, strata or a design."""
 
     components: Sequence[DesignEstimate]

@@ -26,7 +26,7 @@ from skci.inference.designs.design import SampleDesign, SmallSampleReason
 from skci.inference.designs.totals import moments
 from skci.inference.intervals.methods import AvailableData, Task, automatic
 from skci.inference.parameter import CANCELLED, Contrasts, Parameter, ParameterLabels
-from skci.inference.row_estimate import ENOUGH_FOR_NORMAL, heavy_tail
+from skci.inference.parameter_estimate import ENOUGH_FOR_NORMAL, heavy_tail
 from skci.inference.rows import Influences, Rows
 from skci.measures.traits import MeasureProperties
 
@@ -108,7 +108,7 @@ class Estimates:
         return self.variances > 0
 
     @property
-    def usable(self) -> Array:
+    def has_limits(self) -> Array:
         """Mask of the estimates with intervals that use an estimated variance."""
         return self.is_linear & self.has_variance
 
@@ -351,7 +351,7 @@ class ManyContrasts(Estimates):
 
         The degrees of freedom are the minimum over the compared estimates.
         """
-        df = self.base.degrees_of_freedom[self.base.usable]
+        df = self.base.degrees_of_freedom[self.base.has_limits]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
 
     @cached_property
@@ -384,7 +384,7 @@ class ManyContrasts(Estimates):
         variances = variances_of(self.slopes, covariance)
         sizes = abs(self.slopes)
         largest = sizes @ np.sqrt(self.base.variances)
-        estimable = np.array([e.is_estimable for e in self.base.by_parameter])
+        estimable = np.array([e.is_estimable for e in self.base.singles])
         known = ~(sizes @ ~estimable > 0)
         positive = variances > NO_VARIANCE_OF_CONTRAST * largest**2
         return np.where(positive & known, variances, 0.0)
@@ -420,9 +420,7 @@ class ManyContrasts(Estimates):
     @property
     def _influences_of_base(self) -> Array:
         """Influence values of the compared estimates on each unit."""
-        return np.stack(
-            [e.influence[e.parameter.index] for e in self.base.by_parameter]
-        )
+        return np.stack([e.influence[e.parameter.index] for e in self.base.singles])
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
         """Compute the covariance of the contrasts from the covariance of estimates.
@@ -561,8 +559,8 @@ class ResampledEstimates(GivenEstimates):
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
             and (
-                rows.by_parameter[k].has_heavy_tail
-                or (self.models is None and rows.by_parameter[k].has_heavy_losses)
+                rows.singles[k].has_heavy_tail
+                or (self.models is None and rows.singles[k].has_heavy_losses)
             )
         }
 

@@ -120,7 +120,7 @@ class JointEstimate:
         """Estimates with individual intervals, not adjusted for multiplicity."""
         view = replace(self, simultaneous=False)
         # Values that do not depend on `simultaneous` are not computed again.
-        shared = ["_covariance", "_variances", "usable", "estimates"]
+        shared = ["_covariance", "_variances", "has_limits", "estimates"]
         if self.is_individual:
             shared.append("intervals")
         vars(view).update({k: v for k, v in vars(self).items() if k in shared})
@@ -229,12 +229,12 @@ class JointEstimate:
     @cached_property
     def _shrunk_correlation(self) -> Array:
         correlation = correlation_from(self._covariance)
-        usable = np.flatnonzero(self.usable)
-        if self.source.common_df is None and len(usable) > 1:
-            block = np.ix_(usable, usable)
-            df = self.degrees_of_freedom[usable]
+        positions = np.flatnonzero(self.has_limits)
+        if self.source.common_df is None and len(positions) > 1:
+            block = np.ix_(positions, positions)
+            df = self.degrees_of_freedom[positions]
             correlation[block] = shrink_correlation(correlation[block], df)
-        correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
+        correlation[~self.has_limits] = correlation[:, ~self.has_limits] = np.nan
         return correlation
 
     @cached_property
@@ -278,13 +278,13 @@ class JointEstimate:
         return values
 
     @cached_property
-    def usable(self) -> Array:
+    def has_limits(self) -> Array:
         """Mask of the K parameters with a variance that can be estimated.
 
         The interval of any other parameter is the whole range of the parameter, and
         does not affect the critical value.
         """
-        return self.source.usable
+        return self.source.has_limits
 
     @cached_property
     def z(self) -> float:
@@ -339,11 +339,11 @@ class JointEstimate:
         freedom is shown. Limits are computed from `normal_quantile` instead.
         """
         q = self.normal_quantile
-        if not self.usable.any():
+        if not self.has_limits.any():
             return q
         if self.source.common_df is not None and not self.is_individual:
             return self.max_distribution().quantile(self.confidence_level)
-        df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
+        df = np.where(self.has_limits, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
 
@@ -362,7 +362,7 @@ class JointEstimate:
         q = self.max_distribution().quantile(self.confidence_level)
         if self.source.common_df is None:
             return q
-        normal = self.to_normal_quantile(q, self.usable.argmax())
+        normal = self.to_normal_quantile(q, self.has_limits.argmax())
         return CriticalValue(normal, q.error * normal / q)
 
     def alpha_of(self, k: int) -> float:
@@ -372,7 +372,7 @@ class JointEstimate:
         parameter without an estimated variance, the error probability is alpha divided
         by the number of intervals (Bonferroni).
         """
-        if self.usable[k]:
+        if self.has_limits[k]:
             return 2 * float(ndtr(-self.normal_quantile))
         number = len(self.parameters) if self.simultaneous else 1
         return (1 - self.confidence_level) / number
@@ -388,14 +388,14 @@ class JointEstimate:
         if self.is_individual and self.horizon is not None:
             return maximum_of_one(self.horizon, alternative, self.random_state)
         if alternative not in self._maxima:
-            usable, df = np.flatnonzero(self.usable), None
+            positions, df = np.flatnonzero(self.has_limits), None
             correlation: Any = np.ones((1, 1))
             if not self.is_individual and self._loadings is not None:
-                correlation = self._loadings.take(usable)
+                correlation = self._loadings.take(positions)
             elif not self.is_individual:
                 correlation, df = self._shrunk_correlation, self.source.common_df
-                if not self.usable.all():
-                    correlation = correlation[np.ix_(usable, usable)]
+                if not self.has_limits.all():
+                    correlation = correlation[np.ix_(positions, positions)]
             maximum = self._maximum_from(correlation, df, alternative)
             self._maxima[alternative] = maximum
         return self._maxima[alternative]
@@ -451,7 +451,7 @@ class JointEstimate:
         """
         if len(self.parameters) == 1 or not self.simultaneous:
             return True
-        return int(self.usable.sum()) < 2
+        return int(self.has_limits.sum()) < 2
 
     @cached_property
     def intervals(self) -> Array:
@@ -460,12 +460,12 @@ class JointEstimate:
         Without an estimated variance, the interval is the whole range of the parameter.
         """
         limits = np.empty((len(self.parameters), 2))
-        for k in (~self.usable).nonzero()[0].tolist():
+        for k in (~self.has_limits).nonzero()[0].tolist():
             limits[k] = self.parameters[k].trait.bounds
-        usable = self.usable.nonzero()[0]
-        if len(usable):
+        positions = self.has_limits.nonzero()[0]
+        if len(positions):
             q = float(self.normal_quantile)
-            limits[usable] = self.limits_at_normal_quantile(usable, q, self.z)
+            limits[positions] = self.limits_at_normal_quantile(positions, q, self.z)
         return limits
 
     def limits_at_normal_quantile(

@@ -142,7 +142,7 @@ def rows_for_width(
             minimum = max(minimum, math.ceil(parameter.total / trials))
     start = max(math.ceil(formula.max()), minimum)
     fault = "without variance; expect some errors, or use method='score'"
-    _refuse(joint, half_widths, ~_planned(joint, start).usable, fault)
+    _refuse(joint, half_widths, ~_planned(joint, start).has_limits, fault)
 
     def fits(n: int) -> bool:
         _check_rows(n, "half_width", half_width)

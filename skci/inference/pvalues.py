@@ -28,7 +28,7 @@ def pvalue(
     The p-value is 1 for a parameter without an estimated variance, because the interval
     of such a parameter is its whole range.
     """
-    if not joint.usable[position]:
+    if not joint.has_limits[position]:
         return 1.0
     positions, nulls = np.array([position]), np.array([null])
     parameter, greater = joint.parameters[position], alternative == "greater"
@@ -56,9 +56,9 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
     `null` is the null value of all parameters, or an array of K null values.
     """
     values = np.ones(len(joint.parameters))
-    usable, statistics = _usable_statistics(joint, null)
-    if len(usable):
-        values[usable] = joint.max_distribution().sf(
+    positions, statistics = _defined_statistics(joint, null)
+    if len(positions):
+        values[positions] = joint.max_distribution().sf(
             statistics, level=joint.confidence_level
         )
     return values
@@ -70,9 +70,9 @@ def excludes(joint: JointEstimate, null: float) -> Array:
     The function is faster than computing limits or p-values.
     """
     excluded = np.zeros(len(joint.parameters), dtype=bool)
-    usable, statistics = _usable_statistics(joint, null)
-    if len(usable):
-        excluded[usable] = statistics > joint.max_distribution().quantile(
+    positions, statistics = _defined_statistics(joint, null)
+    if len(positions):
+        excluded[positions] = statistics > joint.max_distribution().quantile(
             joint.confidence_level
         )
     return excluded
@@ -90,8 +90,8 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     if joint.horizon is not None:
         raise ValueError("adjust must be 'single-step' with a horizon, got 'step-down'")
     values = np.ones(len(joint.parameters))
-    usable, statistics = _usable_statistics(joint, null)
-    values[usable] = joint.max_distribution().step_down(
+    positions, statistics = _defined_statistics(joint, null)
+    values[positions] = joint.max_distribution().step_down(
         statistics, level=joint.confidence_level
     )
     return values
@@ -105,24 +105,24 @@ def signed_statistics(joint: JointEstimate) -> Array:
     without an estimated variance.
     """
     statistics = np.zeros(len(joint.parameters))
-    usable = np.flatnonzero(joint.usable)
-    if len(usable):
-        estimates = joint.estimates[usable]
-        roots = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)
-        statistics[usable] = np.sign(estimates) * np.maximum(roots, 0.0)
+    positions = np.flatnonzero(joint.has_limits)
+    if len(positions):
+        estimates = joint.estimates[positions]
+        roots = statistics_at(joint, positions, np.zeros(len(positions)), estimates > 0)
+        statistics[positions] = np.sign(estimates) * np.maximum(roots, 0.0)
     return statistics
 
 
-def _usable_statistics(
+def _defined_statistics(
     joint: JointEstimate, null: float | Array
 ) -> tuple[Array, Array]:
     """Compute test statistics of the parameters with an estimated variance.
 
     The positions of these parameters are returned first.
     """
-    usable = np.flatnonzero(joint.usable)
-    nulls = np.broadcast_to(null, len(joint.parameters))[usable]
-    return usable, _two_sided_statistics(joint, usable, nulls)
+    positions = np.flatnonzero(joint.has_limits)
+    nulls = np.broadcast_to(null, len(joint.parameters))[positions]
+    return positions, _two_sided_statistics(joint, positions, nulls)
 
 
 def _two_sided_statistics(

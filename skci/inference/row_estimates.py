@@ -20,7 +20,7 @@ from skci.inference.designs.units import Clusters, is_simple
 from skci.inference.estimates import MAX_TABLES, Estimates, ManyContrasts
 from skci.inference.intervals.methods import AUTO, METHODS, Task, automatic
 from skci.inference.parameter import Contrasts, TableParameter
-from skci.inference.row_estimate import RowEstimate
+from skci.inference.parameter_estimate import ParameterEstimate
 from skci.inference.rows import Influences, Rows
 from skci.measures.functional import Mean
 
@@ -32,7 +32,7 @@ def _collected(path: str) -> Any:
     attribute = attrgetter(path)
 
     def values(estimates: RowEstimates) -> Array:
-        return np.array([*map(attribute, estimates.by_parameter)])
+        return np.array([*map(attribute, estimates.singles)])
 
     return cached_property(values)
 
@@ -41,14 +41,14 @@ def _collected(path: str) -> Any:
 class RowEstimates(Estimates):
     """Estimates of several parameters from the rows of a sample with a given design.
 
-    The elements of `by_parameter` compute the variances. This class computes the
+    The elements of `singles` compute the variances. This class computes the
     covariances from influence values.
     """
 
     parameters: tuple[TableParameter, ...]
     rows: Rows
     design: SampleDesign
-    _of_parameters: dict[TableParameter, RowEstimate] = field(
+    _of_parameters: dict[TableParameter, ParameterEstimate] = field(
         default_factory=dict, init=False
     )
 
@@ -56,10 +56,10 @@ class RowEstimates(Estimates):
         """Return the estimates of other parameters from the same rows."""
         return replace(self, parameters=tuple(parameters))
 
-    def _estimate_of(self, parameter: TableParameter) -> RowEstimate:
+    def _estimate_of(self, parameter: TableParameter) -> ParameterEstimate:
         """Return the estimate of one parameter."""
         if parameter not in self._of_parameters:
-            kind = RowEstimate if self._rows_are_simple else DesignEstimate
+            kind = ParameterEstimate if self._rows_are_simple else DesignEstimate
             components = [*map(self._estimate_of, parameter.components)]
             self._of_parameters[parameter] = kind(
                 parameter, self.rows, self.simplified_design, components
@@ -76,7 +76,7 @@ class RowEstimates(Estimates):
         return design.simplified(self.rows) if isinstance(design, Clusters) else design
 
     @cached_property
-    def by_parameter(self) -> list[RowEstimate]:
+    def singles(self) -> list[ParameterEstimate]:
         """Estimates of single parameters, from which the variances are computed."""
         return [*map(self._estimate_of, self.parameters)]
 
@@ -111,23 +111,23 @@ class RowEstimates(Estimates):
     table_sizes = _collected("parameter.total")
 
     @cached_property
-    def usable(self) -> Array:
-        usable = np.zeros(len(self.parameters), dtype=bool)
-        for k, estimate in enumerate(self.by_parameter):
+    def has_limits(self) -> Array:
+        has_limits = np.zeros(len(self.parameters), dtype=bool)
+        for k, estimate in enumerate(self.singles):
             parameter = estimate.parameter
             method = parameter.interval_method
             if not (estimate.is_estimable and self.degrees_of_freedom[k] > 0):
                 continue
             if not method.needs_error:
-                usable[k] = parameter.is_linear and estimate.design_effect > 0
+                has_limits[k] = parameter.is_linear and estimate.design_effect > 0
             elif method.blurs and not estimate.has_variance:
-                usable[k] = (self.variances + self.noise_variances(1.0))[k] > 0
+                has_limits[k] = (self.variances + self.noise_variances(1.0))[k] > 0
             else:
-                usable[k] = parameter.is_on_boundary or estimate.has_variance
-        return usable
+                has_limits[k] = parameter.is_on_boundary or estimate.has_variance
+        return has_limits
 
     def single_unit(self, k: int) -> str:
-        return self.by_parameter[k].single_unit
+        return self.singles[k].single_unit
 
     @property
     def has_replicates(self) -> bool:
@@ -162,7 +162,7 @@ class RowEstimates(Estimates):
         methods that use pseudo-counts may have larger variances than this matrix.
         """
         linear = np.flatnonzero(self.is_linear)
-        estimates = [self.by_parameter[k] for k in linear]
+        estimates = [self.singles[k] for k in linear]
         influences = [estimate.influence for estimate in estimates]
         indices = [estimate.parameter.index for estimate in estimates]
         values = Influences(influences, indices, self.rows)
@@ -176,7 +176,7 @@ class RowEstimates(Estimates):
     @cached_property
     def standard_errors(self) -> Array:
         variances = []
-        for estimate in self.by_parameter:
+        for estimate in self.singles:
             observed = estimate.at_observed_table
             shown = observed if observed.has_variance else estimate
             variances.append(shown.estimated_variance)
@@ -208,7 +208,7 @@ class RowEstimates(Estimates):
 
     def noise_variances(self, z: float) -> Array:
         if not self._has_contrasts:
-            noise = np.array([estimate.noise(z) for estimate in self.by_parameter])
+            noise = np.array([estimate.noise(z) for estimate in self.singles])
         else:
             squares = self._noise_loadings(z).power(2)
             noise = np.asarray(squares.sum(axis=1)).ravel()
@@ -222,7 +222,7 @@ class RowEstimates(Estimates):
 
     def _stratum_noise(self, z: float) -> Array:
         """Return the variances to add if strata have few rows of some outcome."""
-        return np.array([estimate.stratum_noise(z) for estimate in self.by_parameter])
+        return np.array([estimate.stratum_noise(z) for estimate in self.singles])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
         """Return the factor loadings of the parameters on independent noise terms.
@@ -250,10 +250,10 @@ class RowEstimates(Estimates):
         return self.rows.n_rows(self.parameters[k].units)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        return self.by_parameter[k].small_sample_reasons
+        return self.singles[k].small_sample_reasons
 
     def task(self, k: int, standard_error: float) -> Task:
-        return self.by_parameter[k].task(standard_error)
+        return self.singles[k].task(standard_error)
 
     def contrast(
         self, contrasts: Contrasts, ratio: bool = False, method: str | None = None

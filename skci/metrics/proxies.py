@@ -173,7 +173,7 @@ def _weights(
         matrix = matrix + _unseen_errors(selected, matrix, of_all)
     weights = -np.linalg.pinv(matrix, hermitian=True) @ gains
     # Shrink by the ratio of adjusted to unadjusted explained variance, as for R2.
-    residual_df = chosen.by_parameter[0].degrees_of_freedom - n_proxies
+    residual_df = chosen.singles[0].degrees_of_freedom - n_proxies
     if residual_df <= 0 or explained <= 0:
         return {}
     weights *= max(1 - n_proxies * (1 - explained) / (residual_df * explained), 0.0)
@@ -235,7 +235,7 @@ def _unseen_errors(
     if not (adds_pseudo_counts or method.adds_pseudo_counts or method.studentises):
         return np.zeros_like(all_covariance)
     changes = []
-    for estimate in chosen.by_parameter[1 if adds_pseudo_counts else 2 :: 2]:
+    for estimate in chosen.singles[1 if adds_pseudo_counts else 2 :: 2]:
         influence = estimate.at_observed_table.parameter.linearised.influence
         if adds_pseudo_counts:
             cells = estimate.parameter.cell_map.cells  # type: ignore[union-attr]

@@ -697,8 +697,8 @@ def _widening_by_bounds(joint: JointEstimate) -> float:
         return 1.0
     source = joint.source.with_parameters([*extended.values()])
     hall = replace(joint, source=source)
-    usable = np.flatnonzero(hall.usable)
+    positions = np.flatnonzero(hall.has_limits)
     q = float(joint.normal_quantile)
-    narrow = np.ptp(hall.limits_at_normal_quantile(usable, q, joint.z), axis=1)
-    wide = np.ptp(joint.intervals[[*extended]][usable], axis=1)
+    narrow = np.ptp(hall.limits_at_normal_quantile(positions, q, joint.z), axis=1)
+    wide = np.ptp(joint.intervals[[*extended]][positions], axis=1)
     return float(np.max(wide / narrow, initial=1.0))

@@ -591,7 +591,7 @@ def _causes_of_undefined(
 
 def _causes_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> _Causes:
     for k in positions:
-        parameter, is_usable = joint.parameters[k], joint.usable[k]
+        parameter, is_usable = joint.parameters[k], joint.has_limits[k]
         method, consequence = parameter.interval_method, ""
         if not is_usable:
             consequence = "the interval is the whole range" * parameter.defined

@@ -89,7 +89,7 @@ def small_sample_factor(m: float, n: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class RowEstimate:
+class ParameterEstimate:
     """Sampling variance of one parameter in a simple random sample.
 
     `DesignEstimate` overrides the members that depend on the design.
@@ -98,7 +98,7 @@ class RowEstimate:
     parameter: TableParameter
     rows: Rows
     design: SampleDesign
-    components: Sequence[RowEstimate]
+    components: Sequence[ParameterEstimate]
     """Sampling variances of the components of a contrast."""
 
     # Members that depend on the design
@@ -367,13 +367,13 @@ class RowEstimate:
         )
 
     @property
-    def at_observed_table(self) -> RowEstimate:
+    def at_observed_table(self) -> ParameterEstimate:
         """Estimate of the variance from observed counts, without pseudo-counts."""
         adds_pseudo_counts = self.parameter.interval_method.adds_pseudo_counts
         return self._by_delta if adds_pseudo_counts else self
 
     @cached_property
-    def _by_delta(self) -> RowEstimate:
+    def _by_delta(self) -> ParameterEstimate:
         return replace(self, parameter=self.parameter.with_method("delta"))
 
     # Precision of the variance
