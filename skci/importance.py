@@ -24,7 +24,7 @@ from skci.inference.parameter import (
 )
 from skci.inference.rows import Rows
 from skci.inference.runs import mean_over_runs
-from skci.measures.functional import Component, Evaluation, Functional
+from skci.measures.functional import Evaluation, Functional, MergedFunctional
 from skci.metrics.metric_set import MetricSet
 from skci.reports.kinds import ImportanceReport
 
@@ -219,8 +219,8 @@ class _WithDonors(Functional):
     receiving row.
     """
 
-    permuted: Component
-    unpermuted: Component
+    permuted: MergedFunctional
+    unpermuted: MergedFunctional
     receivers: Array
     """Index of the row that receives the feature value of each row."""
 
@@ -248,7 +248,7 @@ def _with_donors(
     model, receiver = receivers[parameter.key.model]
     unpermuted = by_key[replace(parameter.key, model=model)]
     permuted, reference = (
-        Component(p.functional, p.index, p.size) for p in (parameter, unpermuted)
+        MergedFunctional(p.functional, p.index, p.size) for p in (parameter, unpermuted)
     )
     return replace(
         parameter,

@@ -24,7 +24,7 @@ from skci import (
 )
 from skci.designs import Prevalence, Strata
 from skci.inference.intervals.statistic import improved
-from skci.measures.functional import CellFunctional, Component
+from skci.measures.functional import CellFunctional, MergedFunctional
 from skci.measures.stratified import Poststratified
 
 NEGATIVES, POSITIVES = 200, 100
@@ -226,7 +226,7 @@ def test_prevalence_of_one_of_two_labels():
 def stratified(name, prevalence):
     """A measure of the rows of both labels, with its range."""
     measure = MEASURES[name]
-    cells = Component(CellFunctional(measure.function), np.arange(4), 4)
+    cells = MergedFunctional(CellFunctional(measure.function), np.arange(4), 4)
     negative_or_positive = np.array([1, 0, 1, 0])
     shares = np.array([1 - prevalence, prevalence])
     return Poststratified(cells, negative_or_positive, shares), measure.bounds

@@ -25,7 +25,7 @@ from skci import (
 )
 from skci.designs import Strata
 from skci.exceptions import SmallSampleWarning
-from skci.measures.functional import CellFunctional, Component, Functional
+from skci.measures.functional import CellFunctional, Functional, MergedFunctional
 from skci.measures.stratified import Poststratified
 from skci.textbook import two_proportion_test
 
@@ -242,7 +242,7 @@ def tables_of_strata(name, estimated, partial, size=6, draws=4):
     shares = rng.dirichlet(np.full(size, 3.0))
     if estimated:
         counts = np.hstack([counts, np.tile(400 * shares, (draws, 1))])
-    component = Component(CellFunctional(MEASURES[name].function), cells, 4)
+    component = MergedFunctional(CellFunctional(MEASURES[name].function), cells, 4)
     return Poststratified(component, strata, None if estimated else shares), counts
 
 
@@ -274,7 +274,9 @@ def test_limits_of_many_strata():
     right = rng.binomial(n, 0.95)
     counts = np.stack([right, n - right], axis=1)
     cells, strata = np.tile([0, 1], size), np.repeat(np.arange(size), 2)
-    component = Component(CellFunctional(MEASURES["accuracy"].function), cells, 4)
+    component = MergedFunctional(
+        CellFunctional(MEASURES["accuracy"].function), cells, 4
+    )
     functional = Poststratified(component, strata, shares)
     limits = score_limits(
         [functional], [counts.ravel()], [crit], [(0, 1)], statistic=pearson
@@ -309,7 +311,7 @@ def test_limits_of_tiny_strata(crit):
     shares = rng.lognormal(sigma=2, size=size)
     shares /= shares.sum()
     cells, strata = np.tile(np.arange(4), size), np.repeat(np.arange(size), 4)
-    component = Component(
+    component = MergedFunctional(
         CellFunctional(MEASURES["matthews_corrcoef"].function), cells, 4
     )
     functional = Poststratified(component, strata, shares)

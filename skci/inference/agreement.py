@@ -25,7 +25,12 @@ import numpy as np
 from skci._arrays import Array, dataclass
 from skci.inference.parameter import TableParameter
 from skci.inference.rows import Influences, Rows
-from skci.measures.functional import Component, Mean, SubsetFunctional, without_negation
+from skci.measures.functional import (
+    Mean,
+    MergedFunctional,
+    SubsetFunctional,
+    without_negation,
+)
 
 _GRID = (0.1, 0.2, 0.3, 0.4, 0.5)  # shares of positive units and of probabilities
 VALUES, PAIRS, RANKS = (
@@ -323,7 +328,7 @@ def _terms(parameter: TableParameter) -> list[_Term]:
     terms = []
     for weight, component in zip(weights, components, strict=True):
         inner, index = component, parameter.index
-        if isinstance(component, Component):
+        if isinstance(component, MergedFunctional):
             inner, cells = component.functional, component.cells
             if isinstance(component, SubsetFunctional):
                 cells = np.full(component.n, component.size)

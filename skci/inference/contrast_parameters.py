@@ -39,7 +39,7 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.inference.stratified import smoothed_by_stratum
-from skci.measures.functional import Component, LinearCombination, Mean, Ratio
+from skci.measures.functional import LinearCombination, Mean, MergedFunctional, Ratio
 from skci.measures.traits import IDENTITY, LOG, MeasureProperties
 
 _Enumeration = tuple[Array, Array]
@@ -214,7 +214,7 @@ def _combined_table(
     index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
     smoothing = np.bincount(cell[: len(pseudo_counts)], pseudo_counts, len(cells))
     components = [
-        Component(parameter.functional, column, parameter.size)
+        MergedFunctional(parameter.functional, column, parameter.size)
         for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
     ]
     return {

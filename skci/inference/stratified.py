@@ -11,7 +11,7 @@ from skci._arrays import Array, cached_property
 from skci.inference.designs.design import SampleDesign
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Component, without_negation
+from skci.measures.functional import MergedFunctional, without_negation
 from skci.measures.stratified import Poststratified
 
 _FEW = 5  # rows in a cell below which its probability is uncertain
@@ -197,7 +197,7 @@ def stratified_table(
         count = np.append(count, min(n, _MAX_ROWS * count.sum()) * shares)
         inside = np.append(inside, np.zeros(len(shares), dtype=bool))
         fixed_shares = None
-    component = Component(without_negation(parameter.functional), cell, size)
+    component = MergedFunctional(without_negation(parameter.functional), cell, size)
     mixed = Poststratified(component, stratum, fixed_shares)
     return StratifiedTable(
         mixed, count, inside, np.array(stratum_indices), row_weights, design.ddof

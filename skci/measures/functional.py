@@ -374,7 +374,7 @@ class FixedValueFunctional(Linearised):
 
 
 @dataclass(frozen=True, eq=False)
-class Component(EqualByParts, Functional):
+class MergedFunctional(EqualByParts, Functional):
     """Functional of a table that is obtained by merging cells of a larger table.
 
     Cells of the larger table on which the functional does not depend, such as rows of
@@ -444,7 +444,7 @@ class Component(EqualByParts, Functional):
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetFunctional(Component):
+class SubsetFunctional(MergedFunctional):
     """Functional of a subset of the n units of a sample.
 
     Each unit of the subset is treated as a cell of a table. The cost of an evaluation

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.measures.functional import Component, EqualByParts, Evaluation, Functional
+from skci.measures.functional import (
+    EqualByParts,
+    Evaluation,
+    Functional,
+    MergedFunctional,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +25,7 @@ class Poststratified(EqualByParts, Functional):
     samples with fixed sizes.
     """
 
-    functional: Component
+    functional: MergedFunctional
     """Functional of the mixture, as a function of the m cells."""
     strata: Array
     """Stratum index of each cell, (m,)."""
@@ -112,7 +117,7 @@ class Poststratified(EqualByParts, Functional):
         return np.any(self._cells_of_table, axis=0)
 
     @cached_property
-    def of_table(self) -> Component:
+    def of_table(self) -> MergedFunctional:
         """Functional of the mixture of strata.
 
         The table of the mixture has a further cell for rows that do not affect the
@@ -120,7 +125,7 @@ class Poststratified(EqualByParts, Functional):
         """
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
-        return Component(self.functional.functional, cells, size)
+        return MergedFunctional(self.functional.functional, cells, size)
 
     def table(self, q: Array) -> Array:
         """Compute the weights of the cells in the mixture of strata.

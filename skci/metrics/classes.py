@@ -20,11 +20,11 @@ from skci._arrays import Array
 from skci.measures.functional import (
     Boundary,
     CellFunctional,
-    Component,
     Composite,
     Evaluation,
     Functional,
     InformativeRows,
+    MergedFunctional,
     divisor,
 )
 from skci.measures.traits import EDGE, MeasureProperties
@@ -293,7 +293,7 @@ class WeightedMean(Composite):
         return np.asarray(np.where(shares == 0, 0, shares * values).sum())
 
 
-class MicroAverage(Component):
+class MicroAverage(MergedFunctional):
     """Micro average: a functional that treats each pair of a row and a class as a row.
 
     `cells` contains the outcome of each pair as an index, of shape (rows, classes).

@@ -28,7 +28,12 @@ from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.joint import IncompleteSample, JointEstimate
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, CellMap, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Component, EqualByParts, Evaluation, Functional
+from skci.measures.functional import (
+    EqualByParts,
+    Evaluation,
+    Functional,
+    MergedFunctional,
+)
 from skci.metrics.metric_set import MetricSet
 from skci.metrics.proxies import AUTOMATIC, Block, corrected, method_for
 from skci.reports.estimate import warn_of_undefined
@@ -54,7 +59,7 @@ class PartlyVerified(EqualByParts, Functional):
        verification is subject to selection bias. Biometrics 39, 207-215.
     """
 
-    functional: Component
+    functional: MergedFunctional
     """Functional of the m outcomes of verified rows."""
     strata: Array
     """Stratum index of each of the m outcomes, from 0 to S - 1."""
@@ -163,7 +168,7 @@ def _of_strata(
     cells = plain(np.repeat(truths, n_strata), np.tile(answers, n_truths))
     m = n_truths * n_strata
     functional = PartlyVerified(
-        Component(parameter.functional, cells.astype(int), cell_map.size),
+        MergedFunctional(parameter.functional, cells.astype(int), cell_map.size),
         np.tile(np.arange(n_strata), n_truths),
     )
     size = m + n_strata

@@ -35,10 +35,10 @@ from skci.data.sample import Scores
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import (
     Boundary,
-    Component,
     Evaluation,
     Functional,
     InformativeRows,
+    MergedFunctional,
     SubsetFunctional,
     boundary_of_share,
 )
@@ -481,7 +481,7 @@ class OrderMetricCI(
         scores: Scores,
         frequencies: Array,
         n_rows: float | None = None,
-    ) -> Component:
+    ) -> MergedFunctional:
         """Return the area under the curve of a column of scores, or of pooled columns.
 
         `positive` is a mask of positive rows, of shape (n,). For pooled columns, the
@@ -509,7 +509,9 @@ class OrderMetricCI(
         n_positive = round(dot(frequencies, has_positive))
         n = round(frequencies.sum() if n_rows is None else n_rows)
         area = self._area(n_scores, (n_negative, n_positive), n, int(is_missing))
-        return (Component if is_single else MicroAverage)(area, cells, 2 * n_scores)
+        return (MergedFunctional if is_single else MicroAverage)(
+            area, cells, 2 * n_scores
+        )
 
 
 class _AreaCI(OrderMetricCI):

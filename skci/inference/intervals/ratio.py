@@ -49,10 +49,10 @@ from skci.inference.intervals.statistic import (
 )
 from skci.measures.functional import (
     CellFunctional,
-    Component,
     Functional,
     LinearCombination,
     Mean,
+    MergedFunctional,
     Negative,
 )
 
@@ -89,7 +89,7 @@ def values_of_mean(functional: Functional) -> Array | None:
     if isinstance(functional, Negative):
         values = values_of_mean(functional.functional)
         return None if values is None else -values
-    if isinstance(functional, Component) and not functional.is_partial:
+    if isinstance(functional, MergedFunctional) and not functional.is_partial:
         values = values_of_mean(functional.functional)
         return None if values is None else values[functional.cells]
     if type(functional) is not LinearCombination:
