@@ -634,7 +634,7 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     with pytest.warns(ResamplingWarning) as caught:
         cross_validate_report(GaussianNB(), X, Y, metrics=[*STILL, *MOVING], **options)
     (warning,) = caught
-    names = str(warning.message).split(": the variance")[0].split(", ")
+    names = str(warning.message).split(": the interval")[0].split(", ")
     assert names == [f"{name} of gaussiannb" for name in MOVING]
     cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
 
@@ -997,7 +997,7 @@ def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
         report = cross_validate_report(Guesses(), X[:60], y, **options)
         assert np.isfinite(report.estimates).all()
     else:
-        with pytest.raises(ValueError, match="the bootstrap supports means over rows"):
+        with pytest.raises(ValueError, match="metrics of the bootstrap must be means"):
             cross_validate_report(Guesses(), X[:60], y, **options)
 
 

@@ -142,7 +142,7 @@ def test_blocks_of_unknown_sizes_or_without_rows():
     assert_same(joint_report(*chosen, metrics="recall"), expected)
     cut = in_blocks(LABELS["A"][kept], (10, int(kept.sum()) - 10))
     with pytest.raises(
-        ValueError, match="y_pred must have as many blocks as y_true, 4"
+        ValueError, match="y_pred must have 4 blocks, as many as y_true, got 2"
     ):
         joint_report(chosen[0], cut, metrics="recall")
     none = in_blocks(Y)[in_blocks(Y > 1)]

@@ -789,7 +789,7 @@ def test_columns_of_items_are_in_the_order_of_the_first_model():
     [
         (
             of_files(question=[*QUESTIONS[1:], "x"]),
-            "of only some models: 'q0' and 'x'; use NaN",
+            "not all models have: 'q0' and 'x'; use NaN",
         ),
         (of_files(question=np.repeat(QUESTIONS[:20], 2)), "40 rows of 20 items. If"),
         (of_files(question=[*QUESTIONS[:-1], None]), "must name an item in every row"),

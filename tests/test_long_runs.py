@@ -372,7 +372,7 @@ def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
             lambda t: t[:0],
             {},
             ValueError,
-            "run must name at least two runs, got no rows",
+            "run must contain at least two runs, got no rows",
         ),
         (lambda t: t, {"case": None}, TypeError, "case must name a column of data"),
         (lambda t: t, {"y_true": ["truth"]}, TypeError, "y_true must name a column"),

@@ -153,7 +153,7 @@ def test_files(tmp_path, capsys, ending):
         ),
         (
             {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},
-            "^missing='group' collects missing values in a subgroup 'missing', but by",
+            "^by must not contain the name 'missing', which missing='group' uses for",
         ),
         (
             {"by": np.where(LACKS, np.inf, AGE), "missing": "group"},

@@ -202,7 +202,7 @@ def test_data_that_moments_do_not_fit():
             accumulated("moments of chances", metrics="log_loss")
         )
     accumulator = JointAccumulator("mean_squared_error", moments=True)
-    with pytest.raises(ValueError, match="moments in the range of floats"):
+    with pytest.raises(ValueError, match="moments that are finite floats"):
         accumulator.update([1e80, 2e80], [1, 2])
     accumulator = JointAccumulator("log_loss", moments=True)
     many = {str(k): PROBABILITIES["A"] for k in range(65)}

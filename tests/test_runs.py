@@ -533,7 +533,7 @@ def test_where_runs_cannot_be():
     with pytest.raises(ValueError, match="use the method plan or expected_half_widths"):
         report.sample_size(0.01)
     frame = pd.DataFrame({"item": range(9), "grade": 0.5, "run": "one"})
-    with pytest.raises(ValueError, match="run must name at least two runs"):
+    with pytest.raises(ValueError, match="run must contain at least two runs"):
         grades_report("grade", data=frame, item="item", run="run")
 
 

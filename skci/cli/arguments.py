@@ -145,7 +145,7 @@ def truth(text: str) -> str | list[str]:
 
 
 def columns(text: str) -> dict[str, str]:
-    """Parse columns by model name, as in "new=column".
+    """Parse pairs of a model name and a column name, as in "new=column".
 
     Without a model name, the model is named after the column.
     """
@@ -153,14 +153,14 @@ def columns(text: str) -> dict[str, str]:
 
 
 def proxies(text: str) -> str | dict[str, str]:
-    """Parse columns by proxy name, or the word "prediction"."""
+    """Parse pairs of a proxy name and a column, or the word "prediction"."""
     return text if text == PREDICTION else columns(text)
 
 
 def by_name(
     text: str, split: Callable[..., tuple[str, str, str]] = str.partition
 ) -> dict[str, str]:
-    """Parse values by name, as in "a=1,b=2".
+    """Parse pairs of a name and a value, as in "a=1,b=2".
 
     If a name has no value, the value is an empty string.
     """
@@ -176,9 +176,9 @@ def by_name(
 def one_or_by_name(
     read: Callable[[str], Any], requirement: str
 ) -> Callable[[str], Any]:
-    """Return a parser for one value, or for values by name, as in "f1=.05,*=.1".
+    """Return a parser for one value, or for pairs of a name and a value.
 
-    `read` parses a single value.
+    An example of such pairs is "f1=.05,*=.1". The function `read` parses each value.
     """
 
     def parse(text: str) -> Any:
@@ -210,7 +210,7 @@ def scorers(text: str) -> list[str] | dict[str, str]:
 
 
 def expected(text: str) -> Any:
-    """Parse an expected value, rates by name, or expected counts tn,fp,fn,tp."""
+    """Parse a number, rates by name, or expected counts in the order tn,fp,fn,tp."""
     if "," in text and "=" not in text:
         return tuple(np.reshape([*map(float, names(text))], (2, 2)).tolist())
     return number(text)
@@ -226,7 +226,7 @@ def table(text: str) -> Path:
 
 
 def number_or_word(text: str) -> float | str:
-    """Parse a number, or return another word unchanged."""
+    """Convert a number to a float, and return other words unchanged."""
     try:
         return float(text)
     except ValueError:
@@ -319,9 +319,9 @@ Each section lists functions with the names of their parameters. A name with the
 def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
     """Create the parser of all commands.
 
-    `commands` contains a summary, an example and the arguments of each command. After
-    parsing, the attribute `options` contains the parameters of each function, which
-    `options_for` reads.
+    `commands` contains a summary, an example and the arguments of each command. The
+    attribute `options` of the parsed arguments contains the parameters of each
+    function. This attribute is read by `options_for`.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(
@@ -357,7 +357,7 @@ def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
     """Add a command-line argument for a parameter of a function.
 
     The `mark` "!" makes the option required. The marks "+", "*" and "?" make a
-    positional argument with this number of values.
+    positional argument, and mean the same numbers of values as in argparse.
     """
     kind, text = described(function, name)
     default = signature(function).parameters[name].default

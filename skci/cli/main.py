@@ -39,8 +39,8 @@ def report(
     ----------
     stop : list of int
         Numbers of rows at which the conditions of --require, or of --fail-if, are
-        evaluated; reading stops as soon as all conditions are shown or refuted. An
-        incomplete last line, as in a file that is still being written, is skipped.
+        evaluated, until all conditions are shown or refuted. An incomplete last line,
+        as in a file that is still being written, is skipped.
     final : bool
         With --stop, also evaluate the conditions after the last row. Use this option
         only for a file that is complete.
@@ -327,7 +327,7 @@ _ERRORS = OSError, ImportError, KeyError, MemoryError, TypeError, ValueError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command of the command line.
+    """Run the command-line interface.
 
     Parameters
     ----------

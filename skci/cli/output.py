@@ -65,8 +65,8 @@ class Output(NamedTuple):
     def _tables(self, *, bold: bool = True) -> list[Grid]:
         """Return the tables of all reports.
 
-        If `bold` is true, the models that may be the best are printed in bold. This
-        applies to tables with one column per metric.
+        If `bold` is true, tables with one column per metric show the models that may be
+        the best in bold.
         """
         return [
             report._wide_grid(bold)
@@ -187,10 +187,10 @@ def finish(
     format : {"text", "markdown", "latex", "html", "json", "csv"}, optional
         Format of the output, by default determined by the suffix of --out, or text.
     style : {"interval", "pm"}, default="interval"
-        Style of intervals in tables; pm shows the estimate ± half the width.
+        Style of intervals in tables, where pm shows the estimate ± half the width.
     wide : bool
-        Show one column per metric, as in a paper; in Markdown and LaTeX, the models
-        that may be the best are bold.
+        Show one column per metric, as in a paper, with the models that may be the best
+        in bold (only in Markdown and LaTeX).
     out : path
         Write the output to this file, after all computations.
     html : path

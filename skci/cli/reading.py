@@ -113,7 +113,7 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
 
 
 def _report_all_rows(arguments: Namespace) -> JointReport:
-    """Report on rows that must all be in memory.
+    """Read all rows into memory, and report on the rows.
 
     Label probabilities and designs require all rows.
     """
@@ -121,8 +121,8 @@ def _report_all_rows(arguments: Namespace) -> JointReport:
         if getattr(arguments, name):
             needs = [flag_of(x) for x in _NEED_ALL_ROWS if getattr(arguments, x)]
             raise ValueError(
-                f"{flag_of(name)} must not be given with {join_names(needs)}, which "
-                "keeps all rows"
+                f"{flag_of(name)} must not be given with {join_names(needs)}, because "
+                "all rows are read into memory"
             )
     options = _columns(arguments) | options_for(arguments, joint_report)
     columns = options_for(arguments, design_of)
@@ -160,7 +160,7 @@ def design_of(
     crossed : pair of array-like
         Two crossed factors, such as items and users.
     time : array-like of shape (n_samples,)
-        Times, or other values that order the rows; --groups then identifies the series.
+        Times, or other values that order the rows in each series of --groups.
     """
     columns = {"strata": strata, "crossed": crossed, "time": time}
     given = [flag_of(name) for name, column in columns.items() if column]

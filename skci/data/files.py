@@ -49,16 +49,16 @@ def read_batches(
     ----------
     path : str
         Name of a Parquet file, an Arrow file, or a CSV file in UTF-8 with a header. The
-        extension determines the format; other extensions are CSV. "-" reads CSV from
-        standard input.
+        extension determines the format. Files with other extensions are read as CSV.
+        "-" reads CSV from standard input.
     columns : sequence of str
         Names of the columns to read.
     text_columns : collection of str
         Columns of a CSV file that contain text. In other columns, cells that look like
         numbers become numbers, and `true` and `false` become booleans.
     item_columns : collection of str
-        Columns of a CSV file that contain text and no missing values. An empty cell in
-        such a column is read as an empty string.
+        Columns of a CSV file in which every cell is an item, such as a text. Cells are
+        read as strings, and an empty cell is an empty string, not a missing value.
     delimiter : str, optional
         Delimiter of a CSV file. Defaults to a tab for ``.tsv`` and ``.tab`` files, and
         to a comma for other files.
@@ -130,7 +130,10 @@ def batches_of_rows(
 
 
 def _column(values: Sequence[Any]) -> Array:
-    """Convert values to an array, of dtype object unless all values are numbers."""
+    """Convert values to an array.
+
+    The dtype is object unless all values are numbers.
+    """
     is_numeric = all(isinstance(value, int | float) for value in values)
     return np.array(values, dtype=None if is_numeric else object)
 
@@ -159,10 +162,11 @@ def _csv_batches(
 def csv_rows(
     file: Iterable[str], delimiter: str, growing: bool
 ) -> Iterator[tuple[list[str], int]]:
-    """Yield each row of a CSV file with the line number, beginning with the header.
+    """Yield each row of a CSV file as a list of texts, with its line number.
 
-    Blank lines are skipped. If `growing` is true, the file may still be written to, and
-    a last row that may be incomplete is also skipped.
+    The header is the first row. Blank lines are skipped. If `growing` is true, a last
+    row without an end of line is also skipped, because another process may still write
+    this row.
     """
     lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)

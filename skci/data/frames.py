@@ -50,9 +50,9 @@ class Frame:
     ----------
     data : data frame, stream of Arrow batches or mapping of str to columns
     names : mapping of str to names of columns
-        Column names by parameter. The value of a parameter is one column name, a list
-        of column names, or a mapping to column names. Parameters that are not used
-        have the value None.
+        Mapping from parameters to column names. The value of a parameter is one column
+        name, a list of column names, or a mapping to column names. Parameters that are
+        not used have the value None.
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
@@ -119,9 +119,10 @@ class Frame:
         return columns
 
     def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
-        """Return a table of the columns in use, and whether identical rows were merged.
+        """Select the columns in use, and merge identical rows where possible.
 
-        Merged rows have an additional column of frequencies.
+        Returns a table, and whether rows were merged. A table of merged rows has an
+        additional column of frequencies.
         """
         nw, frame, names = self._nw, self._frame, list(self._parameters)
         counted = "numbers" not in kinds
@@ -176,7 +177,7 @@ class Frame:
     def _check_present(
         self, table: Any, missing_in: Collection[str], by_name: str, are_labels: bool
     ) -> None:
-        """Check that only columns of parameters in `missing_in` have missing values."""
+        """Refuse missing values, except in parameters that `missing_in` contains."""
         for column, parameter in self._parameters.items():
             if parameter in missing_in:
                 continue
@@ -203,9 +204,9 @@ class Frame:
 def columns_of_data(
     data: Any, columns: dict[str, Any], rows: RowOptions, missing: Collection[str] = ()
 ) -> tuple[dict[str, Any], RowOptions]:
-    """Replace column names by columns of `data`, in parameters and in row options.
+    """Replace column names in parameters and row options by columns of `data`.
 
-    If `data` is None, the parameters and options contain columns, and are returned
+    If `data` is None, the arguments already contain columns, and are returned
     unchanged.
     """
     if data is None:
@@ -217,11 +218,11 @@ def columns_of_data(
 def constant_columns(
     columns: Mapping[str, Any], group: Array, kind: str, names: Array, rows: Array
 ) -> dict[str, Any]:
-    """Check that columns are constant within groups of rows, and select some rows.
+    """Check that columns are constant within groups of rows, and return some rows.
 
     For example, a column that describes items must have one value in all rows of an
-    item. `group` contains the group index of each row, `names` contains the names of
-    the groups, and `rows` selects the returned rows. Parameters that are None are left
+    item. `group` contains the group index of each row, and `names` contains the names
+    of the groups. `rows` selects the returned rows. Parameters that are None are left
     out of the result.
     """
     first = np.unique(group, return_index=True)[1][group]
@@ -249,7 +250,7 @@ def constant_columns(
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Return the column names of a parameter after a check.
+    """Check and return the column names that the user passed for a parameter.
 
     For a parameter with one column per model, such as "y_pred", the result is a dict
     from model names to column names.
@@ -263,7 +264,7 @@ def _parsed(parameter: str, value: Any) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Yield all column names in the value of a parameter."""
+    """Yield the column names in a nested list or mapping."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
@@ -290,15 +291,15 @@ def _check_column(column: Any, parameter: str, columns: Sequence[str]) -> None:
 
 
 def shown_names(columns: Sequence[str]) -> str:
-    """Return the first column names as text, and the number of further names."""
+    """Return column names as text, shortened if there are many names."""
     shown = first_names([*map(repr, columns)], _MAX_SHOWN)
     return join_names(shown) if shown else "none"
 
 
 def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
-    """Replace column names by columns of a table.
+    """Read the columns of a table that are named in `value`.
 
-    The names may also be the values of a mapping.
+    If `value` is a mapping, the result is a mapping with the same keys.
     """
     if isinstance(value, Mapping):
         return {name: _read(take, table, entry) for name, entry in value.items()}

@@ -42,9 +42,9 @@ MISSING = ["error", "drop", "pairwise"]
 
 
 def sizes_of(scorer: str) -> str:
-    """Return the name under which the sizes of a scorer's grades are stored.
+    """Return the name of the scorer under which the sizes of grades are stored.
 
-    The size of a grade is a number of units, such as tokens.
+    Sizes, such as numbers of tokens, are stored like the grades of another scorer.
     """
     return f"{_SIZES}{scorer}"
 
@@ -56,7 +56,7 @@ def are_of_answers(grades: Array) -> bool:
 
 
 class AggregatedGrades(dict[str, Array]):
-    """Table of grades, prepared for aggregates such as a ratio of sums.
+    """Table of grades from which aggregates, such as ratios of sums, are computed.
 
     Parameters
     ----------
@@ -64,8 +64,9 @@ class AggregatedGrades(dict[str, Array]):
         Columns of the table of grades, such as "scorer" and "grade". The column "size"
         is optional and defaults to 1.
     functions : mapping of str to str
-        Aggregate functions by scorer. For each of these scorers, grades are multiplied
-        by the sizes of the samples. An additional scorer has the sizes as its grades.
+        Mapping from scorers to names of aggregate functions. The grades of these
+        scorers are multiplied by the sizes of the samples. The sizes are stored as the
+        grades of an additional scorer.
     """
 
     def __init__(
@@ -131,10 +132,10 @@ class GradedSamples:
     ) -> GradedSamples:
         """Read grades from arrays, with one array for each model and scorer.
 
-        Arrays have the shape (n_items,). If `several` is true, they may also have the
-        shape (n_items, n_samples), with several samples per item. Rows of data frames
-        are matched by item name, in the order of the first model. The item names are in
-        the column `item`, or by default in a named index.
+        Arrays have the shape (n_items,). If `several` is true, an array may also have
+        the shape (n_items, n_samples), with several samples per item. Rows of data
+        frames are matched by item name, in the order of the first model. The item names
+        are in the column `item`, or by default in a named index.
         """
         if isinstance(grades, list | tuple) and len(shape_of(grades)) == 2:
             n_rows, n_columns = shape_of(grades)
@@ -157,7 +158,8 @@ class GradedSamples:
             if is_frame and several:
                 raise ValueError(
                     f"{parameter} must be an array, or a mapping of scorers to arrays, "
-                    "if samples= is passed, got a data frame, whose columns are scorers"
+                    "if samples= is passed, got a data frame. The columns of a data "
+                    "frame are scorers"
                 )
             if is_frame or isinstance(model_grades, Mapping):
                 by_scorer = named_columns(model_grades, parameter, "")
@@ -216,10 +218,10 @@ class GradedSamples:
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
         if rows.needs_rows and not getattr(rows.design, "columns", ()):
             raise TypeError(
-                "design must have an attribute 'columns' with the names of its "
-                "attributes that contain one value for each row, got "
-                f"{type(rows.design).__name__}. The values are sorted by item together "
-                "with the rows; see skci.designs.Design"
+                "design must have an attribute 'columns', got "
+                f"{type(rows.design).__name__}. 'columns' lists the attributes of the "
+                "design that contain one value for each row, because these values are "
+                "sorted together with the rows; see skci.designs.Design"
             )
 
         row_columns = {name: columns.get(name) for name in rows.columns}
@@ -249,7 +251,7 @@ class GradedSamples:
 
     @property
     def _columns(self) -> list[tuple[str, str]]:
-        """Pairs of model and scorer, one pair for each column of grades."""
+        """Pairs of a model and a scorer, in the order of the columns of grades."""
         return [*product(self.models, self.scorers)]
 
     def check_range(
@@ -274,7 +276,7 @@ class GradedSamples:
         """Compute the mean over the samples of each item.
 
         `missing_grades` is one of `MISSING`, or a number that replaces missing grades.
-        `bounds` are the bounds of the grades of each scorer.
+        `bounds` contains the smallest and the largest possible grade for each scorer.
         """
         self.check_range(bounds)
         value = np.nan if isinstance(missing_grades, str) else missing_grades
@@ -315,7 +317,11 @@ class GradedSamples:
     def _without_missing(
         self, has_grade: Array, missing_grades: str
     ) -> tuple[Array, str]:
-        """Return a mask of the items to keep, and a description of missing grades."""
+        """Select items according to the option for missing grades.
+
+        Returns a mask of the selected items, and a description of missing grades for
+        the report.
+        """
         columns = [not scorer.startswith(_SIZES) for _, scorer in self._columns]
         is_lost = np.isnan(self.grades) & np.array(columns)[self.column]
         is_lost &= has_grade[self.column, self.item]  # the item has other samples
@@ -367,7 +373,7 @@ class GradedSamples:
 
     @property
     def _moments(self) -> tuple[Array, Array, Array]:
-        """Mean, count and sum of squared deviations of the samples of each item."""
+        """Mean, count and sum of squared deviations over the samples of each item."""
         is_graded = ~np.isnan(self.grades)
         column, item, grades = self.column, self.item, self.grades
         if not is_graded.all():
@@ -386,10 +392,10 @@ class GradedSamples:
 def _items_of(
     values: Any, by_scorer: dict[str, Any], item: Any, name: str
 ) -> Array | None:
-    """Return the item name of each row of an array or a data frame.
+    """Return the item to which each row of an array or a data frame belongs.
 
-    The names are in the column `item` or, by default, in a named index. The result is
-    None if the index has no name.
+    The names of the items are in the column `item` or, by default, in the index. The
+    result is None if the index has no name or contains duplicates.
     """
     if item is None:
         index: Any = getattr(values, "index", None)
@@ -415,19 +421,19 @@ def _matching_order(labels: Array, item_names: Array, parameter: str) -> Array:
     if differing := position.keys() ^ {*item_names.tolist()}:
         listed = join_names(first_names(sorted(map(repr, differing)), _MAX_NAMED))
         raise ValueError(
-            f"{parameter} must have the same items as the other models, got items of "
-            f"only some models: {listed}; use NaN for items without grades"
+            f"{parameter} must have the same items as the other models, got items that "
+            f"not all models have: {listed}; use NaN for items without grades"
         )
     return np.array([position[label] for label in item_names.tolist()])
 
 
 def _title(model: str, scorer: str) -> str:
-    """Name of a model for messages, followed by the name of the scorer, if any."""
+    """Return the names of a model and a scorer as text for messages."""
     return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 
 def _check_grades(values: Any, name: str, several: bool) -> Array:
-    """Check grades with one or several samples per item."""
+    """Check the shape of an array of grades."""
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(

@@ -108,7 +108,7 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
 def encode(
     labels: Iterable[Any], positions: Array, vocabulary: Vocabulary, abstain: Any
 ) -> Array:
-    """Return the label code of each row.
+    """Convert labels to integer codes.
 
     `labels` contains the distinct labels of a column, and `positions` contains an index
     in `labels` for each row. The label `abstain`, which represents no answer, has the
@@ -126,9 +126,9 @@ def guess_two_labels(
 ) -> tuple[Any, Any] | None:
     """Guess the negative and the positive label from columns of labels.
 
-    The first label other than the positive label is treated as the negative label.
-    Later rows are not checked. If there is no other label, the negative label is None.
-    Returns None unless all columns have a plain dtype, such as integers.
+    The first label that differs from the positive label is treated as the negative
+    label. Further labels are not detected. If all labels are positive, the negative
+    label is None. Returns None unless all columns have a plain dtype, such as integers.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -156,7 +156,7 @@ def _contains(dtype: np.dtype[Any], label: Any) -> bool:
 
 
 def label_or_1(pos_label: Any) -> Any:
-    """Return the checked positive label, by default 1 as in scikit-learn."""
+    """Check and return the positive label, which is 1 by default."""
     return 1 if pos_label is None else check_label(pos_label, "pos_label")
 
 
@@ -235,8 +235,8 @@ def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
         classes = sorted(label for label in classes if label is not None)
     if listed != classes:
         raise ValueError(
-            f"labels must be all {kind} in the order of the columns of scores, "
-            f"{classes}, got {listed}"
+            f"labels must be {classes}, all {kind} in the order of the score columns, "
+            f"got {listed}"
         )
 
 
@@ -300,12 +300,12 @@ def check_confusion_matrix(matrix: Any) -> Array:
 def count_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> tuple[Array, Array] | None:
-    """Count the rows with each combination of two labels in several columns.
+    """Count the distinct rows of several columns that contain two labels.
 
-    The first result contains the distinct combinations in lexicographic order, as a
-    bool array of shape (m, columns) in which True is the positive label. The second
-    result contains the count of each combination. Returns None if an entry is neither
-    of the two labels. `negative` is None if only the positive label is known. At most
+    The first result contains the distinct rows in lexicographic order, as a bool array
+    of shape (m, columns) in which True is the positive label. The second result
+    contains the count of each distinct row. Returns None if an entry is neither of the
+    two labels. `negative` is None if only the positive label is known. At most
     `DENSE_COLUMNS` columns are allowed.
     """
     n, table = len(columns[0]), np.zeros(1 << len(columns), dtype=np.intp)

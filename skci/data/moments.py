@@ -38,7 +38,7 @@ _NOTHING = 2.0**-100  # share of the weight for rows of negligible weight
 
 
 class Variable(NamedTuple):
-    """Identifier of a numeric variable, such as the loss of a model in each row."""
+    """Identifier of a numeric variable, such as the loss of a model."""
 
     name: str
     model: str = ""
@@ -50,10 +50,9 @@ Monomial = tuple[Variable, ...]
 
 
 def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
-    """Return the monomials, and the variables that occur in the monomials.
+    """Return monomials, preceded by the variables that occur in the monomials.
 
-    A monomial is a variable or the product of two variables. Variables come first, and
-    duplicates are removed.
+    A monomial is a variable or the product of two variables. Duplicates are removed.
     """
     ordered = [tuple(sorted(monomial)) for monomial in monomials]
     single = [(variable,) for monomial in ordered for variable in monomial]
@@ -62,12 +61,12 @@ def with_variables(monomials: Iterable[Monomial]) -> tuple[Monomial, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Variables and products of two variables, as columns of numbers.
+    """Values of variables, and of products of two variables, in each row.
 
-    A metric such as a correlation is a function of the means of these columns.
-    Variables are centred: a constant, called the origin, is subtracted from each
-    variable. A `MomentSample` replaces the rows of the data by a few artificial rows
-    with the same moments.
+    A metric such as a correlation is a function of the means of these values. Before
+    products are computed, a constant, called the origin, is subtracted from each
+    variable. In a `MomentSample`, a few artificial rows with the same moments replace
+    the rows of the data.
     """
 
     monomials: tuple[Monomial, ...]
@@ -83,12 +82,13 @@ class Means:
         weights: Array | None = None,
         sizes: Mapping[Variable, float] | None = None,
     ) -> Means:
-        """Compute the value of each monomial in each row.
+        """Compute the values of monomials in each row.
 
         A monomial is a variable or the product of two variables. If `weights` are
-        passed, each variable is centred at its weighted mean. A variable is treated as
-        constant if its range is within rounding error of zero, relative to `sizes` or,
-        by default, to the largest absolute value of the variable.
+        passed, the weighted mean of each variable is subtracted from the variable. If
+        the range of a variable is zero up to rounding error, the variable is treated as
+        constant. The rounding error is relative to the size of the variable in `sizes`,
+        by default the largest absolute value.
         """
         columns_to_keep, origins, centred = with_variables(monomials), {}, {}
         for v in dict.fromkeys(v for monomial in columns_to_keep for v in monomial):
@@ -107,7 +107,7 @@ class Means:
         return cls(columns_to_keep, origins, np.stack(columns, axis=1))
 
     def column(self, monomial: Monomial) -> Array:
-        """Return the column of a monomial: a variable or a product of two variables."""
+        """Return the column of a variable, or of the product of two variables."""
         return self.values[:, self.monomials.index(tuple(sorted(monomial)))]
 
     def function(
@@ -119,8 +119,9 @@ class Means:
         """Return a metric as a function of the means of monomials.
 
         A monomial is a variable or a product of two variables. `function` computes the
-        metric from the means. For variables in `centred`, the means are passed as means
-        of centred variables. All other means are first converted to the original scale.
+        metric from the means. The mean of a variable is passed on the original scale,
+        unless `centred` contains the name of the variable. The mean of a product is
+        passed for centred variables.
         """
         origins, units, features = [], [], []
         for monomial in monomials:
@@ -134,13 +135,16 @@ class Means:
         return FunctionOfMeans(evaluate, np.stack(features, axis=1))
 
     def among(self, monomials: Iterable[Monomial]) -> Means:
-        """Select columns by monomial, including the variables of each monomial."""
+        """Select monomials, together with the variables that occur in the monomials.
+
+        A monomial is a variable or the product of two variables.
+        """
         selected = with_variables(monomials)
         if missing := {*selected} - {*self.monomials}:
             names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
-                "metrics must need only the saved moments, got metrics that also need "
-                f"{', '.join(names)}"
+                "metrics must be functions of the saved moments, got metrics that also "
+                f"need {', '.join(names)}"
             )
         origins = {v: self.origins[v] for monomial in selected for v in monomial}
         index = [self.monomials.index(monomial) for monomial in selected]
@@ -149,11 +153,12 @@ class Means:
         )
 
     def joined(self, other: Means, share: float) -> Means:
-        """Concatenate the rows of this sample and another sample.
+        """Concatenate the rows of this object and of `other`, and centre all rows.
 
-        `share` is the weight of the other sample divided by the total weight. Each
-        variable is centred at its mean over both samples. If a variable is constant,
-        its values in the two samples may differ by rounding errors.
+        `share` is the weight of `other` divided by the total weight. The mean over all
+        rows is subtracted from each variable. If a variable is constant in both
+        objects, and the two constants differ only by rounding errors, the variable
+        remains constant.
         """
         both = self, other.among(self.monomials)
         origins, moves = {}, []
@@ -173,10 +178,7 @@ class Means:
         return replace(self, origins=origins, values=np.concatenate(values))
 
     def _moved(self, moves: Mapping[Variable, float]) -> Array:
-        """Compute the columns after adding a constant to each variable.
-
-        `moves` contains the constants.
-        """
+        """Return the columns after adding the constants `moves` to the variables."""
         columns = []
         for monomial in self.monomials:
             column = self.column(monomial) + math.prod(moves[v] for v in monomial)
@@ -193,10 +195,9 @@ def _at_means(
     units: Iterable[Any],
     *means: Any,
 ) -> Any:
-    """Evaluate a function at means of variables on their original scale.
+    """Convert means to the original scale, and evaluate a function of the means.
 
-    The passed `means` were computed after subtracting `origins` from the variables, and
-    dividing by `units`.
+    Each mean is multiplied by its unit, and its origin is added.
     """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
@@ -206,9 +207,10 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     """Replace the rows of a sample by a few artificial rows with the same moments.
 
     Moments are means of columns, and means of products of columns. Each cluster is
-    replaced by a row at the mean of the cluster. Additional pairs of rows represent the
-    variation within clusters. Without clusters, the whole sample is treated as one
-    cluster. Returns the values, the weights and the design of the artificial rows.
+    replaced by a row at the mean of the cluster. Additional rows in the cluster with
+    the largest weight represent the variation within all clusters. Without clusters,
+    the whole sample is treated as one cluster. Returns the values, the weights and the
+    design of the artificial rows.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())
@@ -273,7 +275,7 @@ def _around(
 
 
 class IndependentSums(IndependentRows):
-    """Design for independent rows that are represented by a few artificial rows."""
+    """Design for a few artificial rows that represent many independent rows."""
 
     pools_units: ClassVar[bool] = False
 
@@ -312,7 +314,7 @@ class MomentSample(Sample):
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
-                    "y_true and y_pred must hold numbers with moments in the range of "
+                    "y_true and y_pred must hold numbers with moments that are finite "
                     f"floats, got values of {v.name.replace('_', ' ')} up to "
                     f"{largest:.3g}"
                 )

@@ -56,11 +56,10 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Subgroup of the rows, with codes for labelled rows and for all rows.
+    """Codes for the labelled rows, and codes for all rows, in a subgroup.
 
-    `labelled` contains the code of the labelled rows, and `every` contains the codes of
-    all rows of the subgroup. Without subgroups, the whole sample is treated as one
-    subgroup.
+    `labelled` is the set of codes of the labelled rows, and `every` is the set of codes
+    of all rows. Without subgroups, the whole sample is treated as one subgroup.
     """
 
     subgroup: tuple[tuple[str, str], ...]
@@ -69,7 +68,10 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Distinct sets of codes: labelled rows, all rows, and both together."""
+        """Codes of the labelled rows, codes of all rows, and the union of both sets.
+
+        Equal sets are listed once.
+        """
         return [*dict.fromkeys([self.labelled, self.every, self.labelled | self.every])]
 
 
@@ -83,11 +85,11 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Return each subgroup with codes for labelled rows and codes for all rows.
+    """Return the codes for labelled rows, and for all rows, in each subgroup.
 
-    The function `parted` has split the subgroups into labelled and unlabelled rows.
-    Pass ``disjoint=True`` if each labelled row also has a copy among the unlabelled
-    rows.
+    The function `parted` has split each subgroup into labelled and unlabelled rows.
+    Pass ``disjoint=True`` if the unlabelled rows already contain a copy of each
+    labelled row.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}
@@ -103,11 +105,7 @@ def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
 
 
 def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
-    """Return the subgroups, and check that each subgroup has labelled rows.
-
-    Pass ``disjoint=True`` if each labelled row also has a copy among the unlabelled
-    rows.
-    """
+    """Return the result of `parts_of`, and check that subgroups have labelled rows."""
     assert sample.subgroups is not None
     parts = parts_of(sample.subgroups, disjoint)
     for part in parts:
@@ -197,10 +195,7 @@ def read_columns(
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Return the columns of a parameter by name.
-
-    If `values` is None, the dict is empty.
-    """
+    """Return a dict of columns by name, which is empty if `values` is None."""
     return {} if values is None else named_columns(values, parameter, name)
 
 
@@ -209,9 +204,9 @@ def _filled(
 ) -> tuple[Array, Array]:
     """Replace missing labels, and return a mask of the labelled rows.
 
-    By default, a missing label is replaced by an arbitrary label of `y_true`. If
-    labelling depends on the prediction, or if no row is labelled, the replacement is
-    the label of the same row in the first of `columns`.
+    By default, the first label in `y_true` replaces all missing labels. If labelling
+    depends on the prediction, or if no row is labelled, a missing label is replaced by
+    the label in the same row of the first column in `columns`.
     """
     truth = as_array(y_true, "y_true", "an array of labels, some of them missing")
     if truth.ndim != 1:

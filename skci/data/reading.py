@@ -66,7 +66,7 @@ def read_scored_rows(
 
 @dataclass(frozen=True)
 class RequiredData:
-    """Requirements of metrics on the kinds of predictions and on the labels."""
+    """Kinds of predictions, and properties of labels, that metrics require."""
 
     kinds: frozenset[str] = frozenset({"labels"})
     """Subset of "labels", "scores", "numbers" and "items"."""
@@ -164,10 +164,7 @@ class Reader:
         return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
-        """Return a reader that accepts additional labels.
-
-        The additional labels need not occur in the data.
-        """
+        """Return a reader that also accepts labels that do not occur in the data."""
         wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
         if pos_label is not None:
             wanted = replace(wanted, pos_label=pos_label)
@@ -259,11 +256,11 @@ class Reader:
     def _of_one_model(
         self, y_score: Mapping[str, Any], y_pred: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Combine score columns that are named after labels into scores of one model.
+        """Combine score columns, one for each label, into the scores of one model.
 
-        In multilabel data, the columns may be named after the targets. Two columns
-        could also be the scores of two models. Two columns are therefore combined only
-        if each row contains probabilities that add up to 1.
+        Columns are combined if their names are the labels or, in multilabel data, the
+        targets. Two columns could also be the scores of two models. Two columns are
+        therefore combined only if each row contains probabilities that add up to 1.
         """
         names = {*map(label_name, y_score)}
         is_model = not {*y_score}.isdisjoint(y_pred)
@@ -362,8 +359,8 @@ class Reader:
     ) -> Sample | None:
         """Read labels quickly if the columns contain two labels of a plain dtype.
 
-        A plain dtype is, for example, int. The result is None for other columns, which
-        must be read by a slower function.
+        A plain dtype is, for example, int. For other columns, the result is None. Such
+        columns must be read by a slower function.
         """
         requirements = self.wanted
         if requirements.abstain is not None:
@@ -440,11 +437,12 @@ class Reader:
         return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
-        """Check the scores of a model, with one column per class or a single column.
+        """Check the scores of a model.
 
-        A single column contains the scores of the positive label. Two columns must be
-        probabilities, because they could also be the scores of two models. With two
-        labels, only the scores of the positive label are kept.
+        There is one column for each class, or a single column for the positive label.
+        Two columns must be probabilities, because other numbers could also be the
+        scores of two models. With two labels, only the scores of the positive label are
+        kept.
         """
         name, n = parameter_name(model, "y_score"), len(self.y)
         classes, positive = vocabulary.classes, None

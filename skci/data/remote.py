@@ -37,11 +37,11 @@ _HOST = 1  # kDLCPU of DLPack
 def _converted(
     columns: Mapping[str, Any], convert: Callable[[Any, str], Any]
 ) -> dict[str, Any]:
-    """Convert each column with a function.
+    """Apply the function `convert` to each column of each parameter.
 
-    The function `convert` receives a column and the name of the column for messages.
-    For a parameter that may have several columns, such as "y_pred", the result is a
-    dict of converted columns. Parameters without columns are left out.
+    `convert` receives a column, and the name of the column for messages. For a
+    parameter that may have several columns, such as "y_pred", the result is a dict of
+    converted columns. Parameters without columns are left out.
     """
     converted: dict[str, Any] = {}
     for parameter, values in columns.items():
@@ -57,7 +57,7 @@ def _converted(
 
 
 def _arrays(columns: Mapping[str, Any]) -> list[Any]:
-    """Return all columns of all parameters."""
+    """Return a list of the columns of all parameters."""
     arrays: list[Any] = []
     _converted(columns, lambda array, _: arrays.append(array))
     return arrays
@@ -72,8 +72,9 @@ def on_host(columns: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     columns : mapping of str to arrays
-        Columns by parameter. The value is a mapping of columns if a parameter has
-        several columns, and None if a parameter is not used.
+        Mapping from parameters to columns. For a parameter with several columns, the
+        value is a mapping of columns. For a parameter that is not used, the value is
+        None.
     """
     dispatches = get_config()["array_api_dispatch"]
     if dispatches and any(map(_is_on_device, _arrays(columns))):
@@ -127,12 +128,12 @@ def read_blocks(
     Parameters
     ----------
     read : callable
-        Function that reads a sample from columns in memory, passed as keyword
-        arguments.
+        Function that creates a sample from columns in memory. The columns are passed as
+        keyword arguments.
     columns : mapping of str to arrays
-        Columns by parameter. The first parameter is the truth. The value is a mapping
-        of columns if a parameter has several columns, and None if a parameter is not
-        used.
+        Mapping from parameters to columns. The first parameter is the truth. For a
+        parameter with several columns, the value is a mapping of columns. For a
+        parameter that is not used, the value is None.
     several : bool
         Whether more than two labels are accepted.
     design : object or None
@@ -200,9 +201,9 @@ def _cut(values: Any, name: str, rows: tuple[float, ...], truth: str) -> list[An
     if np.isnan([*rows, *sizes]).any():
         if len(sizes) != len(rows):
             raise ValueError(
-                f"{name} must have as many blocks as {truth}, {len(rows)}, if the "
-                f"sizes of blocks are unknown, got {len(sizes)} blocks; call the "
-                "method compute_chunk_sizes of the Dask arrays first"
+                f"{name} must have {len(rows)} blocks, as many as {truth}, got "
+                f"{len(sizes)}. Some sizes of blocks are unknown; call the method "
+                "compute_chunk_sizes of the Dask arrays first"
             )
         rows = sizes
     elif sum(rows) != sum(sizes):

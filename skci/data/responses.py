@@ -29,7 +29,7 @@ class Parallel(parallel.Parallel):
 
 
 class ResponseMethods(NamedTuple):
-    """Responses of estimators that metrics read, such as predicted probabilities."""
+    """Responses of estimators, such as probabilities, that metrics require."""
 
     reads: Collection[str]
     """Kinds of data that metrics read; kinds except "scores" require predictions."""
@@ -48,10 +48,11 @@ def respond(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Compute predictions and scores of estimators for X, in parallel.
 
-    Returns a dict of predictions and a dict of scores, by the name of the estimator. A
-    dict is empty if no metric reads its kind of response. Tasks run in threads by
-    default: threads do not copy X or the estimators, and scikit-learn releases the
-    interpreter lock in predictions. ``joblib.parallel_config`` overrides this default.
+    Returns a dict of predictions and a dict of scores, with the names of the estimators
+    as keys. If no metric requires predictions, or scores, the dict is empty. Tasks run
+    in threads by default, because threads do not copy X or the estimators, and because
+    scikit-learn releases the interpreter lock in predictions.
+    ``joblib.parallel_config`` overrides this default.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -75,7 +76,7 @@ def respond_to_each(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Compute predictions and scores for several feature arrays X.
 
-    For example, each array has another permuted feature.
+    For permutation importance, for example, each array has another permuted feature.
     """
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:
@@ -155,13 +156,13 @@ def scores_of(
     labels: tuple[Any, ...],
     methods: Sequence[str] = SCORE_METHODS,
 ) -> Any:
-    """Return the score of each row for a label, or a matrix with a column per label.
+    """Return the scores of rows for one label, or a matrix with a column per label.
 
-    The scores come from the first of `methods` that the estimator has. If the estimator
-    does not know a label, the probability of the label is 0, but a decision function
-    raises an error. For multilabel estimators, `labels` are the positions of the
-    targets. Estimators may return a matrix with the probabilities of 0 and 1 for each
-    target.
+    The scores come from the first of `methods` that the estimator has. For a label that
+    the estimator does not know, the probability is 0, but a decision function raises an
+    error. For multilabel estimators, `labels` are the positions of the targets. A
+    multilabel estimator may return a matrix for each target, with the probabilities of
+    0 and 1.
     """
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:

@@ -77,7 +77,7 @@ class RowOptions:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """Column of each row option, by parameter.
+        """Dict from the names of row options to columns.
 
         Options that were not passed are None.
         """
@@ -89,9 +89,9 @@ class RowOptions:
 
     @property
     def _of_design(self) -> dict[str, str]:
-        """Names of the attributes of the design that contain one value per row.
+        """Names of the design's attributes that contain one value per row.
 
-        Each key of the dict is the name with the prefix "design.".
+        Each key of the dict is the name of an attribute with the prefix "design.".
         """
         is_class = isinstance(self.design, type)
         names = () if is_class else getattr(self.design, "columns", None) or ()
@@ -116,7 +116,7 @@ class RowOptions:
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> ValidatedRowOptions:
-        """Check that the row options have n rows and the index of `truth`."""
+        """Check that row options have n entries and the same index as `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' needs subgroups, got by=None")
@@ -176,7 +176,8 @@ class RowOptions:
     ) -> ValidatedRowOptions:
         """Apply the sampling design to the rows.
 
-        Raises an error if another option, such as `groups`, excludes the design.
+        An error is raised if another option, such as `groups`, cannot be combined with
+        the design.
         """
         design, title = self.design, f"design={type(self.design).__name__}"
         exclusive = {"groups": self.groups, "query": self.query}
@@ -447,7 +448,7 @@ class ValidatedRowOptions:
 def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
     """Return the code of the true label in each stratum.
 
-    The result is None unless each stratum has a single true label.
+    The result is None if a stratum contains several true labels.
     """
     if truth is None or len(np.unique(truth)) < 2:
         return None
@@ -505,7 +506,10 @@ def _check_weights(weights: Array, counts: Array | None) -> Array:
 
 
 def is_missing_named(missing: str) -> bool:
-    """Whether rows without a subgroup form a subgroup instead of raising an error."""
+    """Whether all rows with a missing subgroup name form one subgroup.
+
+    Otherwise, a missing subgroup name raises an error.
+    """
     check_choice(missing, ("error", "group"), "missing")
     return missing == "group"
 
@@ -525,8 +529,8 @@ def _name_missing(values: Array) -> Array:
     ]
     if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
         raise ValueError(
-            f"missing='group' collects missing values in a subgroup {_MISSING!r}, but "
-            "by already contains this name; replace the missing values by another name"
+            f"by must not contain the name {_MISSING!r}, which missing='group' uses "
+            "for missing values; replace the missing values by another name"
         )
     return np.fromiter(names, dtype=object, count=len(names))
 
@@ -560,9 +564,9 @@ def distinct_names(
 def names_in(
     columns: Mapping[str, Any], *parameters: str
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the distinct names in several columns, and the name index of each row.
+    """Return the distinct names in each column, and the name index of each row.
 
-    Both results are dicts by parameter.
+    Both results are dicts with the parameters as keys.
     """
     names, codes = {}, {}
     for parameter in parameters:

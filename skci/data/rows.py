@@ -60,7 +60,7 @@ def as_column(
 ) -> Array:
     """Convert labels to a one-dimensional array.
 
-    An array with several columns raises an error, which ends with the text `several`.
+    If there are several columns, an error is raised. The message ends with `several`.
     """
     requirement = "a one-dimensional array of labels"
     column = values
@@ -86,7 +86,7 @@ def as_column(
 
 
 def check_no_tags(values: Any, name: str) -> None:
-    """Check that labels are not tags, such as a list or set of texts in each row."""
+    """Refuse labels that are tags, such as a list or a set of texts in each row."""
     first = values[0] if isinstance(values, list | tuple) and values else None
     if hasattr(values, "to_numpy") and len(getattr(values, "shape", ())) == 1:
         first = next(iter(values), None)  # first row of a series
@@ -102,7 +102,10 @@ def check_no_tags(values: Any, name: str) -> None:
 
 
 def probabilities_hint(values: Any) -> str:
-    """Return a remedy if labels are a matrix of probabilities, or an empty string."""
+    """Return advice for an error message if labels are a matrix of probabilities.
+
+    For other labels, the result is an empty string.
+    """
     array = np.asarray(values)
     is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
     if array.dtype.kind != "f" or not is_matrix:
@@ -138,9 +141,9 @@ def check_present(
 ) -> None:
     """Check that no value is missing or infinite.
 
-    If `values` are only the distinct values of a column, `positions` contains the index
-    in `values` of each row's value. The error then names the first affected row. If a
-    value is missing, `hint` is added to the error.
+    If `values` are the distinct values of a column, `positions` contains an index in
+    `values` for each row of the column. The error then names the first affected row. If
+    a value is missing, the error ends with `hint`.
     """
     for k, value in enumerate(values):
         if is_missing(value):
@@ -169,10 +172,10 @@ def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
 def check_numbers(
     values: Any, name: str, n: int | None = None, hint: str = "", missing: bool = False
 ) -> Array:
-    """Check that a column contains n finite numbers.
+    """Check that values are n finite numbers in a single column.
 
-    If `n` is None, the column may have any length. If there are several columns, `hint`
-    is added to the error. If `missing` is true, numbers may be NaN.
+    If `n` is None, the column may have any length. If there are several columns, the
+    error ends with `hint`. If `missing` is true, numbers may be NaN.
     """
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -216,7 +219,7 @@ def check_columns(values: Any, name: str, missing: bool = False) -> Array:
 
 
 def quantile_levels(values: Any) -> dict[float, Any]:
-    """Return the column names of quantile predictions, by quantile level.
+    """Return a dict from quantile levels to column names of quantile predictions.
 
     The result is empty unless all names are distinct numbers between 0 and 1.
     """
@@ -294,7 +297,7 @@ def check_same_models(y_pred: Iterable[str], y_score: Iterable[str]) -> None:
 def warn_of_labels(column: Array, name: str, labels: Sequence[Any]) -> None:
     """Warn if integer scores look like predicted labels.
 
-    Float scores may all be 0 or 1, such as the scores of decision trees.
+    Floats are not checked, because the scores of decision trees may all be 0 or 1.
     """
     if len(column) < _MANY_ROWS:
         return
@@ -365,7 +368,7 @@ def check_probabilities(
 
 @dataclass(eq=False)
 class Alignment:
-    """Checker of the order of rows and columns in several pandas objects."""
+    """Checker that pandas objects have rows and columns in the same order."""
 
     _checked: list[tuple[str, str, Any]] = field(default_factory=list, init=False)
 
@@ -408,10 +411,7 @@ class Alignment:
 
 
 def _may_be_new(*indexes: Any) -> bool:
-    """Whether a default index is compared with an index that is not a range.
-
-    A default index is the range 0, 1, 2, ....
-    """
+    """Whether one index is the range 0, 1, ..., and another index is not a range."""
     ranges = [labels for labels in indexes if hasattr(labels, "step")]
     is_new = any((labels.start, labels.step) == (0, 1) for labels in ranges)
     return is_new and len(ranges) < len(indexes)

@@ -56,7 +56,8 @@ class Runs:
         and to runs. "quadrature" adds two margins of error in quadrature: the margin
         due to rows and the margin due to runs. "cochran" uses the mean of the t
         quantiles, weighted by the variances [3]_. "hillis" is Satterthwaite's
-        approximation for readers [2]_, with intervals that are too narrow for few runs.
+        approximation for readers [2]_. With few runs, the intervals of this
+        approximation are too narrow.
 
     Raises
     ------
@@ -202,7 +203,7 @@ class Runs:
         paired : bool, optional
             Whether all models share the runs, such as readers. Training seeds are not
             shared. The default is False. If all models have the same run names, and the
-            names are not numbers, there is no default.
+            names are not numbers, `paired` is required.
         degrees_of_freedom : {"quadrature", "cochran", "hillis"}, default="quadrature"
             Method that combines degrees of freedom; see :class:`Runs`.
 
@@ -336,8 +337,8 @@ class RunsOfModels:
 def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the run names that all models share.
 
-    Names that are numbers are ignored, because they number training seeds. `runs`
-    contains the run names of each model.
+    Numbers are not treated as shared names, because numbers often identify unrelated
+    training seeds. `runs` contains the run names of each model.
     """
     named = [[run for run in each if not run.isdigit()] for each in runs.values()]
     named = [names for names in named if names]
@@ -346,9 +347,9 @@ def _shared_names(runs: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def run_name(model: str, run: Any) -> str:
-    """Name of a run of a model for messages.
+    """Return the name of a model's run as text for messages.
 
-    If `run` is None, the model has a single run, which is named after the model.
+    If `run` is None, the model has a single run, and the name of the model is returned.
     """
     return model if run is None else f"{model}, run {run}"
 
@@ -356,12 +357,11 @@ def run_name(model: str, run: Any) -> str:
 def split_runs(
     unnamed: str = DEFAULT_MODEL, /, **predictions: Any
 ) -> tuple[list[Any], RunsOfModels | None]:
-    """Convert runs to separate columns of predictions.
+    """Convert :class:`Runs` to separate columns of predictions.
 
-    Returns the columns of each parameter, and the model and run to which each column
-    belongs. If no predictions are :class:`Runs`, the predictions are returned
-    unchanged, together with None. A model that was passed without a name is named
-    `unnamed`.
+    Returns the columns of each parameter, and the model and the run of each column.
+    Without :class:`Runs`, returns the predictions unchanged, and None. `unnamed` is the
+    name for a model that was passed without a name.
     """
     if not any(map(_holds_runs, predictions.values())):
         return list(predictions.values()), None
@@ -412,7 +412,7 @@ def _holds_runs(predictions: Any) -> bool:
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
-    """Return a run name for each row, and a mapping of run names to models and runs.
+    """Return a run name for each row, and the model and run that each name denotes.
 
     Pass ``model=None`` if all rows belong to a single model.
     """
@@ -427,10 +427,10 @@ def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]
 def _pairs_of_runs(
     model: Any, run: Any, paired: bool, unnamed: str = DEFAULT_MODEL
 ) -> tuple[list[tuple[str, str]], Array]:
-    """Return the observed pairs of model and run, and the index of each row's pair."""
+    """Return the distinct pairs of model and run, and a pair index for each row."""
     names, position = distinct_names(run, "run", "run")
     if not len(position):
-        raise ValueError("run must name at least two runs, got no rows")
+        raise ValueError("run must contain at least two runs, got no rows")
     models, code = np.array([unnamed], dtype=object), np.zeros(len(position), int)
     if model is not None:
         models, code = distinct_names(model, "model", "model")
@@ -441,7 +441,9 @@ def _pairs_of_runs(
     if min(n_runs) < 2 or (paired and is_partial):
         by_model = dict(zip(map(str, models), n_runs, strict=True))
         requirement = f"all of the {len(names)} runs" if paired else "at least two runs"
-        raise ValueError(f"run must name {requirement} for each model, got {by_model}")
+        raise ValueError(
+            f"run must contain {requirement} for each model, got {by_model}"
+        )
     check_distinct(pairs, "model and run")
     return pairs, row
 
@@ -456,10 +458,11 @@ def _read_long(
 ) -> tuple[dict[str, Any], dict[str, dict[str, dict[str, Any]]]]:
     """Read a long table of predictions, and sort the table by case.
 
-    A read is the prediction of a model for a case in a run. `keys` names the columns of
-    cases, runs and models. `case_columns`, such as "y_true", have one value per case,
-    and `read_columns`, such as "y_pred", have one value per read. Returns the columns
-    of cases, and the columns of reads by parameter, model and run.
+    Each row is a read: the prediction of a model for a case in a run. `keys` contains
+    the names of the columns of cases, runs and models. `case_columns`, such as
+    "y_true", have one value per case, and `read_columns`, such as "y_pred", have one
+    value per read. Returns the columns of cases, and the columns of reads by parameter,
+    model and run.
     """
     check_choice(missing, ("error", "drop-cases"), "missing")
     columns = {**keys, **case_columns}

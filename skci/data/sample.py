@@ -52,7 +52,10 @@ class Vocabulary:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """Classes over which metrics average: targets, or labels of a single target."""
+        """Classes over which averages of metrics are computed.
+
+        The classes are the targets of multilabel data, and the labels of other data.
+        """
         return self.targets if self.multilabel else self.labels
 
     def shown_positive(self, code: int) -> Any:
@@ -103,10 +106,10 @@ class Vocabulary:
 class Scores:
     """Scores of a model, with a cached sort order.
 
-    A large score is evidence for the positive class. In an array of shape (n, labels),
-    a large score is evidence for the label of the column. If scores are binned, rows in
-    the same bin may be merged. The score of merged rows is the midpoint between the
-    smallest and the largest of their scores.
+    A large score is evidence for the positive class. If there is a column for each
+    label, a large score is evidence for the label of the column. If scores are binned,
+    rows in the same bin may be merged. The score of merged rows is the midpoint between
+    the smallest and the largest score of these rows.
     """
 
     values: Array
@@ -123,8 +126,9 @@ class Scores:
     ) -> Scores:
         """Concatenate the scores of several samples, and merge binned scores.
 
-        A unit is a row, or a set of identical rows. `unit` contains the index of the
-        merged unit for each unit of the samples. Scores without bins are not merged.
+        A unit is a row, or a set of identical rows. For each unit of the samples,
+        `unit` contains the index of the merged unit. Scores without bins are not
+        merged.
         """
         eps = max(part.eps for part in parts)
         if edges is None:
@@ -135,12 +139,12 @@ class Scores:
 
     @cached_property
     def columns(self) -> list[Scores]:
-        """Scores of each label as separate objects."""
+        """Scores of each label, as a list of one-dimensional `Scores`."""
         return [replace(self, values=column) for column in self.values.T]
 
     @cached_property
     def pooled(self) -> Scores:
-        """Scores of all labels in a single column, in the order of the rows."""
+        """Scores of all labels in a single column, row by row."""
         return replace(self, values=self.values.ravel())
 
     @property
@@ -178,7 +182,10 @@ class Scores:
 
     @cached_property
     def mixed(self) -> Array:
-        """Mask of the bins, in ascending order, that contain different scores."""
+        """Mask of the bins that contain more than one distinct score.
+
+        The bins are in ascending order.
+        """
         order, ranks = self.ranked
         n_levels = ranks[-1] + 1
         if self.edges is None:
@@ -223,7 +230,10 @@ class Queries:
 
     @classmethod
     def of(cls, names: Array, positions: Array) -> Queries:
-        """Return the queries to which rows belong."""
+        """Create the queries of rows.
+
+        `positions` contains an index in `names` for each row.
+        """
         observed_codes, codes = np.unique(positions, return_inverse=True)
         return cls(codes.ravel(), names[observed_codes])
 
@@ -315,7 +325,7 @@ class Sample:
         return len(self.rows.weights) + len(clusters)
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
-        """Return the column indices of the truth and of a model's labels in `codes`."""
+        """Return the columns of `codes` that contain the truth and a model's labels."""
         n_targets = len(self.vocabulary.targets)
         return target, (1 + self.labelled.index(model)) * n_targets + target
 
@@ -344,7 +354,7 @@ class Sample:
         return self._maps[key]
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Return the cell of a table of counts to which each unit belongs.
+        """Return the cell to which each unit belongs in a table of counts.
 
         A unit is a row, or a set of identical rows.
         """
@@ -381,7 +391,7 @@ class Sample:
 
     @property
     def parts(self) -> list[frozenset[int] | None]:
-        """Sets of subgroup codes, one set for each subgroup in the report.
+        """Subgroups in the report, each as a set of subgroup codes.
 
         Without subgroups, the list contains only None, which represents the whole
         sample.
@@ -391,10 +401,10 @@ class Sample:
         return [frozenset({code}) for code in range(len(self.subgroups.names))]
 
     def references(self, to: str) -> list[frozenset[int]]:
-        """Return the codes of the rows with which each subgroup is compared.
+        """Return the reference group of each subgroup, as a set of subgroup codes.
 
-        If `to` is "rest", these are all rows outside the subgroup. If `to` is
-        "overall", these are all rows.
+        If `to` is "rest", the reference group consists of all rows outside the
+        subgroup. If `to` is "overall", the reference group consists of all rows.
         """
         parts = [part for part in self.parts if part is not None]
         if len(parts) < 2:
@@ -403,7 +413,7 @@ class Sample:
         return [overall if to == "overall" else overall - part for part in parts]
 
     def within(self, subgroups: frozenset[int] | None) -> Array:
-        """Return a mask of the units that belong to some subgroups.
+        """Return a mask of the units that belong to the given subgroups.
 
         A unit is a row, or a set of identical rows. If `subgroups` is None, the mask
         selects all units.
@@ -413,7 +423,7 @@ class Sample:
         return np.isin(self.subgroups.codes, list(subgroups))
 
     def occurs(self, *models: str) -> Array:
-        """Return a mask of the labels that occur in the truth or in some predictions.
+        """Return a mask of the labels in the truth and in the predictions of models.
 
         All subgroups are used, so that averages have the same classes in each subgroup.
         """
@@ -510,11 +520,11 @@ class Sample:
 
     @property
     def score_edges(self) -> Any:
-        """Edges of the bins of scores, or None without bins."""
+        """Edges of score bins, or None without bins."""
         return next((scores.edges for scores in self.scores.values()), None)
 
     def check_addable(self, other: Sample) -> Vocabulary:
-        """Check that another sample can be added, and return the joint vocabulary."""
+        """Check that a sample can be added, and return the combined vocabulary."""
         other_layout = other.layout
         for requirement, value in self.layout.items():
             if value != other_layout[requirement]:
@@ -536,9 +546,9 @@ class Sample:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Properties of this sample that must be equal in all added samples.
+        """Properties that must be equal in all samples that are added.
 
-        Each key is a requirement for messages, such as "have the same models".
+        Each key is a requirement for error messages, such as "have the same models".
         """
         present = {
             "moments": type(self) is not Sample,
@@ -564,7 +574,7 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models by kind of predictions, such as "labels".
+        """Names of the models that have each kind of predictions, such as "labels".
 
         Proxies are not included.
         """
@@ -580,11 +590,11 @@ class Sample:
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
-    """Merge the designs of samples from one population.
+    """Merge the sampling designs of samples from one population.
 
-    A unit is a row, or a set of identical rows. `unit` contains the index of the merged
-    unit for each unit of the concatenated samples. All weights are converted to the
-    common scale `scale`.
+    A unit is a row, or a set of identical rows. For each unit of the concatenated
+    samples, `unit` contains the index of the merged unit. All weights are converted to
+    the scale `scale`.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -658,10 +668,10 @@ def _cell_map(
     abstains: bool,
     code: int = 1,
 ) -> CellMap:
-    """Create a map from true and predicted label codes to cells of a table of counts.
+    """Map pairs of a true and a predicted label code to cells of a table of counts.
 
-    An example of such a table is a confusion matrix. `observed_codes` are the codes of
-    the labels that occur.
+    An example of such a table is a confusion matrix. `observed_codes` contains the
+    codes of the labels that occur.
     """
     codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)

@@ -221,7 +221,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Make a parameter from its estimate and the influence values of some rows."""
+        """Make a parameter from an estimate, and the influence values of some rows."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}

@@ -44,7 +44,7 @@ def _samples(file: LogFile) -> Iterator[Sample]:
 
 
 def _members(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of a run, which may itself be a member of an outer object."""
+    """Yield the members of a test run, which may be nested in an outer object."""
     cases = [*_CASES, *(f"{_OUTER}.{name}" for name in _CASES)]
     for name, value, line in file.members(_OUTER, *cases):
         yield name.removeprefix(f"{_OUTER}."), value, line

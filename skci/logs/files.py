@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """Grade with a size, for aggregates such as a mean weighted by size.
+    """Grade with a number of units, for aggregates such as a weighted mean.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class LogFormat:
-    r"""A log format, for :func:`read` and for the command line.
+    r"""Format of log files, for :func:`read` and for the command line.
 
-    A format parses files. :func:`read` then checks the grades, clusters and printed
-    numbers. A format is passed to :func:`read` as `formats`. The formats of installed
-    packages are found through entry points of the group "skci.log_formats".
+    A format parses files. The function :func:`read` then checks the grades, clusters
+    and printed numbers. A format is passed to :func:`read` as `formats`. The formats of
+    installed packages are found through entry points of the group "skci.log_formats".
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ class LogFormat:
         Function ``samples(file)`` that yields a `Sample` for each sample of a file. It
         may also yield a `Statement` for each number printed by the harness.
     accompanies : callable, optional
-        Function ``accompanies(file)`` that returns whether the harness writes the file
-        next to logs, without samples. Such files are skipped. By default, no file is
+        Function ``accompanies(file)`` that returns whether a file is written next to
+        logs but contains no samples. Such files are skipped. By default, no file is
         skipped.
 
     Examples
@@ -186,7 +186,7 @@ class LogFormat:
 
 
 def parse(text: str) -> Any:
-    """Parse JSON, and report too deep nesting as an error of the text."""
+    """Parse JSON, and raise a `JSONDecodeError` if objects are nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -196,10 +196,9 @@ def parse(text: str) -> Any:
 
 @dataclass(frozen=True)
 class LogFile:
-    """A file that may be a log.
+    """File that may be a log, as passed to the functions of a :class:`LogFormat`.
 
-    The functions of a :class:`LogFormat` are called with such a file. Text files may be
-    compressed with gzip.
+    Text files may be compressed with gzip.
 
     Parameters
     ----------
@@ -246,7 +245,7 @@ class LogFile:
 
     @property
     def kind(self) -> str:
-        """Type of text by extension: JSON "document", JSON "lines", "table" or ""."""
+        """Type of the text: JSON "document", JSON "lines", "table", or empty."""
         return _KINDS.get(self.ending, "")
 
     @property
@@ -306,8 +305,8 @@ class LogFile:
         Parameters
         ----------
         line : int
-            Number of a line, or of an entry of a JSON document or an archive, counted
-            from 1. 0 for the whole file.
+            Line number, or number of an entry in a JSON document or an archive, counted
+            from 1. 0 means the whole file.
 
         Returns
         -------
@@ -358,7 +357,7 @@ class LogFile:
             raise self.error(0, requirement)
         warn_caller(
             f"{self.path}: the log states {n_stated:,} samples{of}, but contains only "
-            f"{n_held:,} samples; estimates do not cover missing samples",
+            f"{n_held:,} samples; estimates do not include the missing samples",
             IncompleteLogWarning,
         )
         return False
@@ -530,7 +529,7 @@ class LogFile:
                 yield self.check(value, dict, line), line
 
     def _table(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Yield each row of a table as a dict, starting with the header row."""
+        """Yield each row of a table, header first, as a dict with the line number."""
         header = None
         with self._open() as file:
             rows = csv_rows(file, DELIMITERS[self.ending], self.growing)
@@ -567,9 +566,9 @@ def within(record: Any, *names: str) -> Any:
 def _members(
     value: Any, opened: Collection[str], path: str = ""
 ) -> Iterator[tuple[str, Any, int]]:
-    """Yield the members of an object or an array.
+    """Yield the members of a JSON object or array.
 
-    A member whose name is in `opened` is replaced by the members that it contains.
+    A nested object or array with a name in `opened` is replaced by its members.
     """
     is_object = isinstance(value, dict)
     pairs = value.items() if is_object else (("", entry) for entry in value)

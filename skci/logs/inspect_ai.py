@@ -172,7 +172,7 @@ def _perplexities(
 
 
 def _archive(file: LogFile) -> Iterator[tuple[str, Any, int]]:
-    """Yield the header and the samples of an archive, one after the other."""
+    """Yield the header fields, and then the samples, of an archive."""
     name = ""
     try:
         with zipfile.ZipFile(file.path) as archive:

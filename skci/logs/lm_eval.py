@@ -89,7 +89,7 @@ def _samples(file: LogFile) -> Iterator[Sample | Statement]:
 
 
 def _aggregation(results: dict[str, Any], task: str, name: str) -> str | None:
-    """Return the aggregation of a metric, as stated in the results or by default."""
+    """Return the aggregation that the results state for a metric, or the default."""
     listed = within(results, "configs", task, "metric_list")
     stated = [
         within(metric, "aggregation")

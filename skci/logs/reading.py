@@ -272,7 +272,7 @@ class _Collector:
     ) -> None:
         """Add the samples of a file.
 
-        If `model` is passed, it replaces the model names in the file.
+        If `model` is passed, this name replaces the model names in the file.
         """
         statements, rows = [], []
         for sample in samples:

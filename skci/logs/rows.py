@@ -16,7 +16,7 @@ from skci.grades import SAMPLES, grades_report
 
 
 class Aggregation(NamedTuple):
-    """Aggregation of the grades of a task to the one number that a harness prints."""
+    """Aggregation of a task's grades to the number that a harness prints."""
 
     function: str = MEAN
     """Name of the aggregation: "mean", "ratio", "share" or "perplexity"."""
@@ -332,7 +332,7 @@ class LogRows(Mapping[str, Array]):
                 )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """Return the distinct names in one column for each name in another column."""
+        """Collect the names in column `listed` for each name in column `kind`."""
         names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
             names.setdefault(name, []).append(other)
@@ -340,9 +340,9 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Return advice to select the remaining names, for an error message.
+    """Return the end of an error message, which recommends a selection of names.
 
-    The advice covers Python and the command line.
+    The text covers Python and the command line.
     """
     selected = [name for name in names if name in {*remaining}]
     in_shell = shlex.quote(",".join(selected))

@@ -75,9 +75,8 @@ class Votes:
         """Return the connected components of the graph of wins.
 
         The graph has an edge for each win, and an edge in both directions for each tie.
-        There are no votes between models of two weakly connected components. Between
-        two strongly connected components, all votes are for models of the same
-        component.
+        No vote compares models of two weakly connected components. In votes between two
+        strongly connected components, models of the same component always win.
         """
         winner, loser, tied = self._wins
         edges = np.hstack([[winner, loser], [loser[tied], winner[tied]]])
@@ -87,11 +86,11 @@ class Votes:
         return [np.flatnonzero(sets == k) for k in range(number)]
 
     def one_sided(self) -> tuple[Array, str] | None:
-        """Find the smallest set of models that never wins, or never loses.
+        """Find the smallest set of models that wins, or loses, no vote against others.
 
-        Only votes against models outside of the set count. The second value is "win" or
-        "loss", the outcome that does not occur. If no such set exists, the result is
-        None, and estimates are finite (Ford, 1957).
+        Returns the indices of these models, and the outcome that does not occur, "win"
+        or "loss". If there is no such set, the result is None, and estimates are finite
+        (Ford, 1957).
         """
         winner, loser, _ = self._wins
         sets, one_sided = self.sets("strong"), []
@@ -105,7 +104,7 @@ class Votes:
 
     @property
     def without_effects(self) -> Votes:
-        """Distinct wins and ties, without position effect and covariates."""
+        """Distinct wins and ties, ignoring the position effect and covariates."""
         winner, loser, tied = self._wins
         lower_index, upper_index = np.minimum(winner, loser), np.maximum(winner, loser)
         votes = np.where(tied, [lower_index, upper_index, tied], [winner, loser, tied])
@@ -119,9 +118,9 @@ class Votes:
 
     @cached_property
     def _regressors(self) -> list[Any]:
-        """Regressors of the log probability of each outcome.
+        """Regressors of the log probability of each outcome, as sparse matrices.
 
-        Each outcome has a sparse matrix with a row for each vote and a column for each
+        The matrix of an outcome has a row for each vote and a column for each
         parameter.
         """
         m = len(self.first)
@@ -142,11 +141,13 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Differences in regressors between the observed and an alternative outcome.
+        """Differences between the regressors of two outcomes of a vote.
 
-        Each row of the sparse matrix compares a vote with an alternative outcome. The
-        alternative to a win is a win of the opponent or, if the data contain ties, a
-        tie. A tie has two alternatives, a win of each model, and therefore two rows.
+        The regressors of an alternative outcome are subtracted from the regressors of
+        the observed outcome. The sparse matrix has a row for each vote and alternative
+        outcome. The alternative to a win is a tie or, if the data contain no ties, a
+        win of the opponent. A tie has two alternatives, a win of each model, and
+        therefore two rows.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
@@ -163,7 +164,7 @@ class Votes:
 
     @property
     def is_identified(self) -> bool:
-        """Whether all parameters are identified, up to a constant in all strengths."""
+        """Whether the votes identify all parameters, except the mean strength."""
         margins = self._margins
         values = np.linalg.eigvalsh((margins.T @ margins).toarray() / margins.shape[0])
         return bool((values > _SINGULAR * values.max()).sum() == len(values) - 1)
@@ -172,9 +173,9 @@ class Votes:
         r"""Find a direction in which the likelihood increases without a maximum.
 
         Returns the changes v of the strengths in this direction, or None if no such
-        direction exists. In such a direction, no vote becomes less probable, and some
-        votes become more probable (Albert and Anderson, 1984, Biometrika 71, 1-10). If
-        c is the change of :math:`\log \nu`, the condition is :math:`(v_i - v_j) / 2
+        direction exists. Along the direction, no vote becomes less probable, and some
+        votes become more probable (Albert and Anderson, 1984, Biometrika 71, 1-10). Let
+        c be the change of :math:`\log \nu`. The condition is :math:`(v_i - v_j) / 2
         \geq c` for each win of i over j, and :math:`c \geq |v_i - v_j| / 2` for each
         tie.
         """

@@ -49,7 +49,7 @@ class Evaluation(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """Component of a functional, with an estimate on the boundary of its range."""
+    """Component of a functional with an estimate at a bound, such as 0 or 1."""
 
     slope: float
     """Derivative of the functional with respect to the component."""
@@ -60,10 +60,10 @@ class Boundary(NamedTuple):
 def boundary_of_share(
     estimate: float, n: int, low: float = 0.0, high: float = 1.0
 ) -> list[Boundary]:
-    """Check whether an estimated share is on the boundary of its range.
+    """Return a `Boundary` if an estimated share is at a bound of its range.
 
-    The share is estimated from n rows. The result is a list with a `Boundary`, or an
-    empty list if the share is inside the range.
+    The share is estimated from n rows. The result is a list, which is empty if the
+    share is inside the range.
     """
     inside = EDGE < (estimate - low) / (high - low) < 1 - EDGE
     return [] if inside or not n else [Boundary(high - low, n)]
@@ -71,7 +71,7 @@ def boundary_of_share(
 
 @dataclass(frozen=True, eq=False)
 class InformativeRows:
-    """Rows that determine how precisely the variance of a functional is estimated."""
+    """Rows that limit the precision of a variance, such as rows of a rare class."""
 
     classes: tuple[Array, ...] = ()
     """Mask of the cells of each class, (m,), for areas under curves."""
@@ -82,7 +82,7 @@ class InformativeRows:
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Masks or weights of the rows that limit the degrees of freedom.
+        """Rows that limit the degrees of freedom, as masks or as weights.
 
         These rows are the events, or the two classes of an area under a curve. Other
         measures have no such rows.
@@ -90,7 +90,7 @@ class InformativeRows:
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
     def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
-        """Return a copy with masks and weights for the cells of another table."""
+        """Return the same rows as masks and weights for the cells of another table."""
         classes, events = map(to_cells, self.classes), map(to_cells, self.events)
         return replace(self, classes=tuple(classes), events=tuple(events))
 
@@ -118,15 +118,15 @@ class Functional(ABC):
         return self(np.asarray(p, dtype=float)).estimate
 
     def boundary(self, counts: Array) -> list[Boundary]:
-        """Return the components with estimates on the boundary of their range.
+        """Return the components with an estimate at a bound, such as 0 or 1.
 
-        The estimated variance of these components is zero. Components are areas under
-        curves, and the values of single classes in an average over classes.
+        The estimated variance of such a component is zero. A component is, for example,
+        an area under a curve, or the value of one class in an average over classes.
         """
         return []
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the rows that determine how precisely the variance is estimated."""
+        """Return the rows that limit the precision of the estimated variance."""
         return InformativeRows()
 
     @property
@@ -232,9 +232,9 @@ def divisor(value: Any, zero: float = 0.0) -> Any:
 
 
 def skill(loss: Any, constant_loss: Any, zero: float = 0.0) -> Any:
-    """Compute a skill score: 1 minus the loss divided by a reference loss.
+    """Compute a skill score, which is 1 minus the loss divided by a reference loss.
 
-    `constant_loss` is the loss of the best constant prediction, which is the reference.
+    The reference loss, `constant_loss`, is the loss of the best constant prediction.
     """
     return 1 - loss / divisor(constant_loss, zero)
 
@@ -272,11 +272,11 @@ class FunctionOfMeans(Functional):
 
     @cached_property
     def is_ratio(self) -> bool:
-        """Whether the function is a ratio of linear functions, but not linear.
+        """Whether the function is a nonlinear ratio of linear functions.
 
-        The test uses the cross-ratio of values at four points on a line, which a ratio
-        of linear functions preserves. The line connects the means at equal weights with
-        the means at weights 1, 1/2, 1/3, ...
+        The test computes the cross-ratio of the values at four points on a line. A
+        ratio of linear functions preserves the cross-ratio of the points. The line
+        connects the means at equal weights with the means at weights 1, 1/2, 1/3, ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -314,7 +314,7 @@ def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
 class Mean(Functional):
     """Weighted mean of the values of m cells.
 
-    The gradient is reported as `unit`, for the interval method "blurred".
+    For the interval method "blurred", the gradient is the constant `unit`.
     """
 
     compared_by: ClassVar[str] = "values"
@@ -334,9 +334,9 @@ class Mean(Functional):
 
 
 class Linearised(Functional):
-    """Functional with influence values that are known only at the observed weights.
+    """Functional that is approximated by a linear function of the weights.
 
-    At other weights its value is the linear approximation.
+    The value and the influence values are exact at the observed weights.
     """
 
     weights: Any
@@ -375,10 +375,11 @@ class FixedValueFunctional(Linearised):
 
 @dataclass(frozen=True, eq=False)
 class MergedFunctional(EqualByParts, Functional):
-    """Functional of a table that is obtained by merging cells of a larger table.
+    """Functional of a small table, applied to a larger table.
 
-    Cells of the larger table on which the functional does not depend, such as rows of
-    another sample, have no counterpart in the smaller table.
+    Each cell of the small table is a sum of cells of the larger table. Cells on which
+    the functional does not depend, such as rows of another sample, are left out of the
+    sums.
     """
 
     functional: Functional
@@ -445,7 +446,7 @@ class MergedFunctional(EqualByParts, Functional):
 
 @dataclass(frozen=True, eq=False)
 class SubsetFunctional(MergedFunctional):
-    """Functional of a subset of the n units of a sample.
+    """Functional that depends on a subset of the n units of a sample.
 
     Each unit of the subset is treated as a cell of a table. The cost of an evaluation
     is proportional to the size of the subset, not to n.
@@ -518,7 +519,7 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Compute influence values after multiplying each component by a factor."""
+        """Compute influence values, with a factor for the term of each component."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)

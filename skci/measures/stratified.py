@@ -19,10 +19,10 @@ class Poststratified(EqualByParts, Functional):
 
     The functional is :math:`T(\sum_h W_h p_h)`, where :math:`p_h` is the distribution
     of outcomes in stratum h. The shares :math:`W_h` of the strata are known or
-    estimated. Each cell belongs to one stratum, and only the distributions within
-    strata affect the functional. Therefore, the multinomial likelihood, maximised for a
-    fixed value of the functional, has the same maximum as the likelihood of independent
-    samples with fixed sizes.
+    estimated. Each cell belongs to one stratum, and the functional depends only on the
+    distributions within strata. For a fixed value of the functional, the multinomial
+    likelihood therefore has the same maximum as the likelihood of independent samples
+    with fixed sizes.
     """
 
     functional: MergedFunctional
@@ -35,10 +35,10 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def samples(self) -> Array:
-        """Index of the sample to which each cell belongs.
+        """Index of the independent sample to which each cell belongs.
 
-        Each stratum is a sample. If the shares of strata are estimated, the last sample
-        is the sample that estimates the shares.
+        Each stratum is a sample. If the shares of the strata are estimated, the counts
+        of the strata are one more sample, with the last index.
         """
         n_strata = self.strata.max() + 1
         n_shares = n_strata if self.shares is None else 0
@@ -46,7 +46,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """Return the order of the cells by sample, and the start of each sample."""
+        """Order of the cells by sample, and the start position of each sample."""
         order = np.argsort(self.samples, kind="stable")
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
@@ -67,10 +67,10 @@ class Poststratified(EqualByParts, Functional):
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
-        """Compute (values - c) / w, with a constant c for each sample.
+        """Subtract a constant for each sample from values, and divide by w.
 
-        The constants are such that the results have mean zero within each sample if
-        cells are weighted by q. Values have shape (K, r, m); q and w have shape (K, m).
+        The results have mean zero within each sample if cells are weighted by q. The
+        values have shape (K, r, m), and the weights q and w have shape (K, m).
         """
         q, w = q[:, np.newaxis], w[:, np.newaxis]
         means = self.sums(values * q / w) / self.sums(q / w)
@@ -82,8 +82,8 @@ class Poststratified(EqualByParts, Functional):
         """Solve the Newton equations without the second derivatives of the functional.
 
         Returns solutions for right-hand sides of shape (K, r, m), and the signs of the
-        K determinants. Without second derivatives the samples are independent, except
-        that estimated shares are coupled to the cells of their strata.
+        K determinants. The equations are separate for each sample. However, the
+        equations for estimated shares also contain the cells of the strata.
         """
         solution = self.centred(right, q, w)
         if self.shares is not None:
@@ -104,7 +104,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _cells_of_table(self) -> Array:
-        """Indicator matrix that assigns cells of strata to cells of the mixture.
+        """Matrix of 0 and 1 that assigns cells of strata to cells of the mixture.
 
         The matrix has shape (m, k) for m cells of strata and k cells of the mixture.
         """
@@ -135,11 +135,11 @@ class Poststratified(EqualByParts, Functional):
         return self._mixed(q)[0] @ self._cells_of_table
 
     def coupling(self, q: Array) -> Array:
-        """Compute derivatives of the mixed cell weights with respect to the weights q.
+        """Compute derivatives of the cell weights of the mixture with respect to q.
 
-        The mixed cell weights are the weights of the k cells that can occur in the
-        mixture of strata. The result has shape (K, k, m). The derivatives are correct
-        up to a constant for each sample.
+        Only the k cells that can occur in the mixture of strata are included. The
+        result has shape (K, k, m). The derivatives are correct up to a constant for
+        each sample.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T

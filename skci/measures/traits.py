@@ -22,7 +22,7 @@ NEGATED = "neg_"
 
 @dataclass(frozen=True)
 class Link:
-    """Monotone function that maps to a scale on which intervals are symmetric."""
+    """Monotone transformation to a scale on which intervals are symmetric."""
 
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
@@ -108,8 +108,8 @@ class MeasureProperties:
         Whether some values of the measure are better than other values. False for a
         neutral measure, such as a selection rate.
     smooth : bool
-        Whether the measure is differentiable with respect to the shares of possible
-        outcomes, at all values in its range.
+        Whether the measure is a differentiable function of the shares of possible
+        outcomes, in the whole range of the measure.
     has_curvature : bool
         Whether the second derivative with respect to row weights can be estimated by
         second differences.
@@ -125,8 +125,9 @@ class MeasureProperties:
     blurs : bool
         Whether the "blurred" interval method supports the measure.
     proportion : (str, str) or None
-        Outcomes that count as successes and as trials, if the measure is a proportion
-        of counts: ``("tp", "tp fp")`` for the precision.
+        If the measure is a proportion of counts, the names of the counts that are
+        successes, and the names of the counts that are trials. An example is ``("tp",
+        "tp fp")`` for the precision.
     automatic : tuple of str
         Interval methods from which "auto" selects the first that is supported. If no
         method is supported, "auto" selects "delta".
@@ -156,7 +157,8 @@ class MeasureProperties:
         Range of the estimator, if it exceeds the range of the measure. Limits are
         computed within `reach`, then clipped to `bounds`.
     reads : str
-        Kind of data that a user-defined function of the rows reads, for reports.
+        Kind of predictions that a user-defined function reads, such as "labels". The
+        header of a report states this kind.
     function : callable
         Formula ``g(tp, fp, fn, tn)`` of a measure of labels, safe for complex arrays.
     symmetric : bool

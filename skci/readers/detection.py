@@ -163,7 +163,7 @@ _Boxes = Mapping[int, list[dict[str, Any]]]
 def _by_class(
     place: str, parent: Any, name: str, value: str, images: Sequence[Any]
 ) -> Mapping[Any, _Boxes]:
-    """Return records of boxes by category and by image index."""
+    """Return records of boxes, grouped by category and then by image index."""
     positions = {image: k for k, image in enumerate(images)}
     boxes: Any = defaultdict(lambda: defaultdict(list))
     fields = "image_id", "category_id", "bbox", value
@@ -204,7 +204,7 @@ class _Class(NamedTuple):
 
     @classmethod
     def of(cls, objects: _Boxes, detections: _Boxes, n_images: int) -> _Class:
-        """Match the detections of a class with its objects in each image."""
+        """Match detections with objects of one class, in each image."""
         n_objects = np.zeros((n_images, len(_AREAS)))
         nothing = np.zeros((0, len(_AREAS), len(_OVERLAPS)), dtype=bool)
         parts: list[Any] = [([], [], [], nothing, nothing)]
@@ -285,7 +285,7 @@ def _overlaps(boxes: Array, objects: Array, is_crowd: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Image:
-    """An image, with the detections of a model."""
+    """Image with the detections of a model."""
 
     classes: Sequence[_Class] = field(repr=False)
     position: int

@@ -35,9 +35,9 @@ def read_lines(source: Any, parameter: str) -> Iterator[tuple[str, str]]:
 
 
 def by_model(sources: Any, parameter: str) -> dict[str, Any]:
-    """Return files by model name.
+    """Return a dict of files by model name.
 
-    Files that are not passed as a mapping are named after the file.
+    Unless a mapping is passed, models are named after the files.
     """
     if isinstance(sources, Mapping | list | tuple) and not sources:
         raise ValueError(
@@ -52,7 +52,7 @@ def by_model(sources: Any, parameter: str) -> dict[str, Any]:
 
 
 def _stem(name: Any) -> str:
-    """Return the name of a file without its folder and extensions."""
+    """Return the name of a file without the folder and extensions."""
     if not isinstance(name, str | Path):
         raise ValueError(
             "an open file without a name must be passed in a mapping, as in "

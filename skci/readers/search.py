@@ -110,7 +110,7 @@ def trec(qrels: Any, runs: Any) -> dict[str, Any]:
 
 
 def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _Values:
-    """Read values by query and document, from the column `value` of a file."""
+    """Read a number, such as a score, for each query and document in a file."""
     if isinstance(source, Mapping):
         return {
             query: _listed(documents, f"{parameter}[{query!r}]", value)
@@ -141,7 +141,7 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _listed(documents: Any, place: str, value: str) -> Mapping[str, float]:
-    """Return the value of each document in a mapping or a list of documents.
+    """Return a mapping from documents to values.
 
     In a list of relevant documents, each document has the value 1. In a ranked list,
     the value of a document is its negated rank.
@@ -171,7 +171,8 @@ def _positions(scores: _Values, name: str, judged: _Values) -> _Values:
     if missing:
         warn_caller(
             f"the run {name!r} has no documents for {len(missing)} of the "
-            f"{len(judged)} judged queries; their value is 0, as in trec_eval -c: "
+            f"{len(judged)} judged queries. The metrics of such a query are 0, as in "
+            "trec_eval -c. The queries without documents are "
             f"{join_names(first_names([*map(str, missing)], _MAX_NAMES))}",
             UserWarning,
         )

@@ -109,7 +109,7 @@ def _check_no_ids(lines: list[str]) -> None:
 
 
 def _read(source: Any, parameter: str, layout: str) -> dict[str, str]:
-    """Read texts by the ID of the utterance, or by line number."""
+    """Return a dict of texts by the ID of the utterance, or by line number."""
     texts: dict[str, str] = {}
     for number, (place, line) in enumerate(read_lines(source, parameter), 1):
         if layout == "lines":

@@ -63,7 +63,7 @@ def _select(
 def _by_training_set(pools: Iterable[Pool]) -> dict[bytes, Split]:
     """Merge splits that have the same training set.
 
-    The test rows of a merged split are the test rows of all these splits.
+    The test set of the merged split is the union of the test sets.
     """
     sets: dict[bytes, Split] = {}
     for train, test in itertools.chain(*pools):
@@ -83,7 +83,7 @@ class TrainingSizes(NamedTuple):
     rng: np.random.Generator
 
     def subset(self, train: Array, name: str, rank: Array) -> Array:
-        """Select the first units of a training set, up to the required size."""
+        """Select units of a training set in a given order, up to the required size."""
         n_required = -(-self.by_name[name][1] * len(train) // self.n_train)
         _, position, counts = np.unique(
             rank[train], return_inverse=True, return_counts=True
@@ -92,7 +92,10 @@ class TrainingSizes(NamedTuple):
         return train[position <= last_unit]
 
     def labelled(self, parameter: Parameter) -> Parameter:
-        """Move the training set size from the model name to a subgroup."""
+        """Return a parameter with the training set size as a subgroup.
+
+        The name of the model is replaced by the name of the estimator.
+        """
         name, size = self.by_name[parameter.key.model]
         key = replace(parameter.key, model=name, subgroup=((SIZE, str(size)),))
         return replace(parameter, key=key)
@@ -150,8 +153,8 @@ class Resampling:
     ) -> Self:
         """Check the data, the estimators and the metrics.
 
-        If `needs_variance` is true, variances are estimated from splits, so that
-        interval methods cannot use a table of counts.
+        If `needs_variance` is true, variances are estimated from splits. Interval
+        methods that need a table of counts are then excluded.
         """
         options = confidence_level, method, pos_label, random_state
         metric_set = MetricSet(metrics, *options)
@@ -206,10 +209,11 @@ class Resampling:
     ) -> list[dict[str, EstimatorPredictions]]:
         """Fit each estimator to each training set, in parallel.
 
-        Returns a mapping from estimator name to predictions for each split. `kind` is
-        the name of a split in error messages, for example "fold". If fitted `models`
-        are passed, by split and name, they are not fitted again. If estimators are
-        fitted to training subsets, the order of the units is the same for all subsets.
+        Returns a dict from estimator names to predictions for each split. `kind` is the
+        name of a split in error messages, for example "fold". If `models` contains the
+        fitted estimators of each split, no estimators are fitted. If estimators are
+        fitted to training subsets of several sizes, all sizes use the same order of the
+        units.
         """
         splits, rank = list(splits), np.arange(0)
         if self.sizes:
@@ -247,12 +251,11 @@ class Resampling:
         by_fold: bool = False,
         by_rows: bool = False,
     ) -> Sample:
-        """Create a sample from predictions for the test rows of a pool of splits.
+        """Create a sample from the predictions for the test rows of a pool.
 
         A pool is a set of splits with disjoint test sets. If there are scores, or if
-        `by_fold` is true, the sample has a subgroup for each fold. The units of the
-        sample are rows. If the metrics use only labels, units are distinct outcomes
-        instead, unless `by_rows` is true.
+        `by_fold` is true, each fold is a subgroup of the sample. If the metrics use
+        only labels, identical rows are merged, unless `by_rows` is true.
         """
         predicted, scores = (
             {
@@ -278,11 +281,11 @@ class Resampling:
     def evaluate(
         self, scheme: Scheme
     ) -> Iterator[tuple[list[pooling.EvaluatedPool], int]]:
-        """Fit and evaluate the models of a resampling scheme in batches.
+        """Fit and evaluate the models of a resampling scheme.
 
-        Each training set is fitted once. A batch contains evaluated pools, that is,
-        sets of splits, and the number of leading pools from which the estimate is
-        computed.
+        A pool is a set of splits that are evaluated together. Yields pairs of a list of
+        evaluated pools and a number n. The estimate is computed from the first n pools
+        of the list. Splits with the same training set share the fitted models.
         """
         batches = list(scheme.batches(self.rows))
         n_sets = sum(len(_by_training_set(pools)) for pools, _ in batches)
@@ -382,10 +385,10 @@ class Resampling:
         is_stratified = any("Stratified" in name for name in splitters)
         if is_stratified and (moving := pool.moving_with_prevalence):
             warn_caller(
-                f"{', '.join(moving)}: the variance between stratified "
-                "splits omits the variance of the prevalence, on which the metric "
-                "depends, so the interval may be too narrow; use "
-                "resampling='jackknife', or splits without stratification",
+                f"{', '.join(moving)}: the interval may be too narrow. The metric "
+                "depends on the prevalence, and the variance between stratified splits "
+                "omits the variance of the prevalence. Use resampling='jackknife', or "
+                "splits without stratification",
                 ResamplingWarning,
             )
 
@@ -464,7 +467,7 @@ def _estimators(
 def _with_estimate(parameter: TableParameter, estimate: float) -> Parameter:
     """Replace the estimate of a parameter by a fixed value.
 
-    Second derivatives of areas under curves are dropped, because these derivatives
+    Second derivatives of areas under curves are not used, because such derivatives
     would compare out-of-fold scores of different models.
     """
     fixed = with_fixed_estimate(pooling.compared_within_folds(parameter), estimate)

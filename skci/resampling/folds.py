@@ -94,8 +94,8 @@ def fold_models_report(
     ----------
     cv_results : dict, or mapping of str to dict
         Result of :func:`sklearn.model_selection.cross_validate` with
-        ``return_estimator=True`` and ``return_indices=True``, or results of several
-        estimators with the same splits, by name.
+        ``return_estimator=True`` and ``return_indices=True``. For several estimators
+        with the same splits, pass a mapping from names to results.
     X : array-like of shape (n_samples, n_features)
         Features passed to the cross-validation.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)

@@ -63,12 +63,13 @@ class EvaluatedPool:
 
     @property
     def values(self) -> Array:
-        """Values of the K metrics, computed from all rows; NaN if undefined.
+        """Values of the K metrics, computed from all rows.
 
-        Most metrics are computed from tables of labels or from sums over rows, which
-        are added over folds. Areas under curves compare scores of different rows, but
-        scores of the models of different folds are not comparable. Areas are therefore
-        averaged over folds, weighted by the number of (positive, negative) pairs.
+        Undefined values are NaN. Most metrics are computed from counts of labels or
+        from sums over rows, which are added over folds. Areas under curves compare
+        scores of different rows, but scores of models of different folds are not
+        comparable. Areas are therefore averaged over folds, weighted by the number of
+        (positive, negative) pairs.
         """
         values_by_key = {
             parameter.key: parameter.estimate for parameter in self.parameters
@@ -106,9 +107,9 @@ class EvaluatedPool:
             is_mean = change <= _ROUNDING * np.abs(loss).max()
             if not (is_mean and math.isfinite(best)):
                 raise ValueError(
-                    "the bootstrap supports means over rows with a best value, such "
-                    "as accuracy, log_loss and mean_squared_error, not "
-                    f"{parameter.key.metric}; use resampling='jackknife'"
+                    "metrics of the bootstrap must be means over rows with a finite "
+                    "best value, such as accuracy, log_loss and mean_squared_error, "
+                    f"got {parameter.key.metric}; use resampling='jackknife'"
                 )
             losses.append(np.append(loss, 0)[parameter.index])
         return np.array(losses)
@@ -168,9 +169,9 @@ def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
 
 
 def _n_pairs(parameter: TableParameter) -> float:
-    """Count the (positive, negative) pairs that an area under a curve compares.
+    """Count the (positive, negative) pairs of rows that an area under a curve compares.
 
-    If the area does not have two classes, the result is the number of rows.
+    If the parameter is not an area with two classes, the result is the number of rows.
     """
     classes = parameter.support.classes
     if len(classes) == 2:
@@ -181,10 +182,9 @@ def _n_pairs(parameter: TableParameter) -> float:
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
 ) -> dict[ParameterLabels, list[ParameterT]]:
-    """Group parameters that differ only in the fold.
+    """Group parameters that have equal labels except for the fold.
 
-    The result maps the labels of a parameter, without the fold, to a list of
-    parameters.
+    The keys of the result are the labels without the fold.
     """
     blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:
@@ -203,7 +203,7 @@ def mean_over_folds(joint: JointEstimate) -> JointEstimate:
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """State in messages that an area under a curve compares only rows within a fold."""
+    """Set the reason why an area under a curve within a fold may be undefined."""
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)
@@ -215,7 +215,7 @@ def mean_over_parts(
 ) -> JointEstimate:
     """Estimate means over subgroups jointly.
 
-    `target` is a text that describes the subgroups.
+    The text `target` describes the mean in reports.
     """
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)

@@ -65,7 +65,7 @@ class Scheme(ABC):
         """
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """Extract the data that `moments` requires from an evaluated pool of splits."""
+        """Return the results that `moments` requires from a pool of splits."""
         return pool.values
 
     @abstractmethod
@@ -331,8 +331,8 @@ def scheme_of(
     if scheme is resampling or not is_number_of_folds(cv):
         requirement = "None" if scheme is resampling else "a number or None"
         raise ValueError(
-            f"cv must be {requirement} with resampling={resampling!r}, which makes "
-            f"the splits, got {cv!r}"
+            f"cv must be {requirement} with resampling={resampling!r}, got {cv!r}; the "
+            "resampling method makes the splits"
         )
     size, minimum = next(iter(scheme.min_sizes.items()))
     return replace(scheme, **{size: check_integer(cv, "cv", minimum)})  # type: ignore
