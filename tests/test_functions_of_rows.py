@@ -424,7 +424,7 @@ def test_functions_that_will_not_do(function, must):
 
 def test_a_value_out_of_the_bounds_is_an_error():
     box = make_metric_ci(sk.log_loss, of="rows", name="m", bounds=(0, 0.1))
-    with pytest.raises(ValueError, match="bounds of 'm' must contain its values"):
+    with pytest.raises(ValueError, match="bounds of 'm' must contain all values"):
         box.set_params(reads="scores")(Y, SCORES)
 
 

@@ -147,7 +147,7 @@ def test_it_clones_pickles_and_shows():
         (lambda a: a, TypeError, "must accept 2 means, one for each column"),
         (lambda a, b: "one", TypeError, "and return a number; it raised Value"),
         (lambda a, b: [a, b], ValueError, r"return a number, got .* shape \(2,\)"),
-        (lambda a, b: -a / b, ValueError, "^bounds of 'bad' must contain its values"),
+        (lambda a, b: -a / b, ValueError, "^bounds of 'bad' must contain all values"),
     ],
 )
 def test_functions_that_will_not_do(g, error, message):

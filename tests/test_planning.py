@@ -510,7 +510,7 @@ def test_wrong_parameters_of_differences(options, message):
 def test_no_power_without_rows():
     compared = pilot(metrics="f1").differences()
     for wrong in (1, [100, 0], "many"):
-        with pytest.raises(ValueError, match="n_samples must hold only row counts of"):
+        with pytest.raises(ValueError, match="n_samples must contain only numbers of"):
             compared.power(wrong)
 
 

@@ -196,7 +196,7 @@ def test_what_an_uncertain_prevalence_forbids():
         ({"design": Prevalence(0.1, -0.1)}, "standard_error of a prevalence must be"),
         (
             {"design": Prevalence(0.05, 10)},
-            "less than 0.218, the standard error from a single row",
+            "less than 0.218, got 10. A single row has this standard error",
         ),
         ({"design": Prevalence(0.1), "groups": Y}, "must not be given with"),
         ({"design": Prevalence(0.1), "by": Y}, "must not be given with"),

@@ -44,7 +44,7 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Number of independent units, and the inequality of their weights."""
+    """Number of independent units, with the ratio of largest to mean weight."""
 
     n: int
     unevenness: float
@@ -63,7 +63,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Counts of the independent units with positive rows and with negative rows."""
+    """Numbers of independent units that contain a positive row, or a negative row."""
 
     positive: Units
     negative: Units
@@ -84,7 +84,7 @@ class Pairs(NamedTuple):
 
 
 class Ranks(Pairs):
-    """Bound on the difference of the average precisions of two agreeing models."""
+    """Bound on the difference in average precision if two models rank rows equally."""
 
     def share(self, alpha: float) -> float:
         r"""Upper confidence bound on the difference of two average precisions.
@@ -126,8 +126,8 @@ class Ranks(Pairs):
 class Agreement:
     """Bounds on the difference of two models that agree in all rows of a sample.
 
-    If a metric is a weighted mean of components, such as classes, the bound is the
-    weighted mean of the bounds for the components in `parts`.
+    For an average over classes, the bound is the weighted mean of a bound for each
+    class. `parts` contains the weights and the data from which bounds are computed.
     """
 
     template: str
@@ -141,7 +141,7 @@ class Agreement:
     """Range of the measure divided by its estimate, for a ratio; else 0."""
 
     def share(self, alpha: float) -> float:
-        """Upper bound on the difference of the models, as a share of the range."""
+        """Upper bound on the difference of two models, as a share of the range."""
         return min(sum(w * part.share(alpha) for w, part in self.parts), 1.0)
 
     def describe(self, alpha: float) -> str:
@@ -279,16 +279,16 @@ class _Term(NamedTuple):
         return values[self.cells[self.inside]]
 
     def count_classes(self, flags: Array) -> Array:
-        """Count the classes for which each unit has a flagged outcome.
+        """Count, for each row, the classes with a flagged outcome.
 
-        `flags` contains a flag for each possible outcome.
+        `flags` is a mask of the possible outcomes.
         """
         flags_of_units = np.append(flags, False)[self.cells]
         return flags_of_units.reshape(len(flags_of_units), -1).sum(axis=1)
 
     @property
     def placements(self) -> Array:
-        """For each row, the number of rows of the other class with a lower score."""
+        """Count, for each row, the rows of the other class with a lower score."""
         area, size = self.functional, len(self.functional.positive)
         table = np.bincount(self.cells.ravel(), minlength=size)[:size]
         below = area.placements(table)
@@ -296,10 +296,9 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of means is linear in all means that can change.
+    """Whether a function of means is linear in the means of all variable features.
 
-    The mean of a feature that is 1 in all rows, such as the size of an item, cannot
-    change.
+    A feature is constant if it is 1 in all rows, for example the size of an item.
     """
     varies = (features != 1).any(axis=0)
     varies |= not varies.any()
@@ -372,10 +371,9 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Return the number and a mask of the independent units with a positive value.
+    """Count the rows or clusters with a positive value, and return a mask of these.
 
-    A unit is a row or a cluster. The values are counts, such as the number of classes
-    for which a row is positive.
+    A value is a count, such as the number of classes for which a row is positive.
     """
     if design.rows_are_units:
         present = values > 0

@@ -90,7 +90,7 @@ def contrasts_with(
 
 
 def reverse(joint: JointEstimate) -> JointEstimate:
-    """Estimate the differences or ratios in reverse order."""
+    """Estimate the differences or ratios after both sides are exchanged."""
     keys = [parameter.key for parameter in joint.parameters]
     contrasts = [(key.reverse, {k: -1.0}) for k, key in enumerate(keys)]
     ratio = any(key.compared and key.compared[1] == "/" for key in keys)
@@ -142,10 +142,10 @@ def _advantages(
 
 
 def _worse_than_leader(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Return a mask of the R models shown to be worse than the best estimate.
+    """Return a mask of the models shown to be worse than the leader.
 
-    The R - 1 comparisons use Bonferroni's inequality, which is more conservative than a
-    joint critical value.
+    The leader is the model with the best of R estimates. The R - 1 comparisons use
+    Bonferroni's inequality, which is more conservative than a joint critical value.
     """
     size = len(positions)
     best = list(positions).index(best_first(joint, positions)[0])
@@ -256,7 +256,7 @@ def estimated_ranks(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Ar
 
 
 def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Array:
-    r"""Compute confidence intervals of the ranks of the models on each panel.
+    r"""Compute a confidence interval for the rank of each model on each panel.
 
     A panel is a metric, or a metric in a subgroup. The rank is 1 plus the number of
     better models. The interval of the rank among R models is computed from step-down
@@ -275,7 +275,7 @@ def rank_intervals(joint: JointEstimate, panels: Sequence[Sequence[int]]) -> Arr
        476-518.
     """
     if joint.horizon is not None:
-        raise ValueError("ranks need a report without a horizon")
+        raise ValueError("ranks must be computed from a report without a horizon")
     pairs, factor = _ordered_pairs(joint, panels), None
     if len(pairs.df) > 1:
         factor = covariance_factor(np.nan_to_num(joint.covariance))
@@ -311,7 +311,7 @@ class _OrderedPairs(NamedTuple):
         return _OrderedPairs(*(column[rows] for column in self))
 
     def with_variance(self, factor: Array) -> _OrderedPairs:
-        """Return the pairs with a difference of nonzero variance.
+        """Return the pairs of parameters that do not have a constant difference.
 
         `factor` contains the factor loadings of the parameters.
         """
@@ -368,7 +368,7 @@ def _ordered_pairs(
 def _loadings(
     joint: JointEstimate, factor: Array, better: Array, worse: Array
 ) -> Loadings:
-    """Return the factor loadings of the differences of two parameters.
+    """Return the factor loadings of pairwise differences.
 
     `factor` contains the loadings of single parameters. If each pair of parameters is
     compared on different rows, loadings are computed from the covariance of the

@@ -59,11 +59,11 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Builder of contrasts that counts the joint outcomes of compared parameters.
+    """Construct differences or ratios of parameters, with a table of counts for each.
 
-    A contrast is a difference or ratio of parameters. The possible outcomes of a
-    contrast are combinations of labels. Combinations are enumerated once for all pairs
-    of models with the same labels, and once for all pairs of subgroups.
+    The table counts the rows with each combination of outcomes, such as a true label
+    and the labels predicted by two models. The possible combinations are enumerated
+    once for all pairs of models, and once for all pairs of subgroups.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -71,7 +71,7 @@ class ContrastTables:
         self._enumerations: dict[object, _Enumeration | None] = {}
 
     def parameter(self, contrast: Contrast) -> TableParameter:
-        """Return the parameter of a contrast, with its table.
+        """Return a contrast as a parameter with a table of counts.
 
         The interval method and the table depend on whether all possible outcomes are
         known.
@@ -161,11 +161,10 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Return the table of a contrast that is a linear combination of means.
+    """Count the distinct values of a linear combination of means over the rows.
 
-    The table counts the distinct values of the linear combination over the rows. If
-    values are bounded, the smallest and the largest possible value are also cells of
-    the table, with a pseudo-count of half a row in each cell.
+    If values are bounded, the table also contains the smallest and the largest possible
+    value. Each of these two values has a pseudo-count of half a row.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -237,9 +236,10 @@ def contrast_parameter(
 ) -> Any:
     """Return a contrast, such as the difference of two models, as a parameter.
 
-    A compared parameter that is itself a contrast is replaced by its components. If
-    fields of a table of counts are passed as `table`, the result is a `TableParameter`.
-    Set `is_enumerated` to false if not all possible outcomes are known.
+    A compared parameter that is itself a contrast is replaced by its components. With
+    the keyword arguments `table`, the result is a `TableParameter`, with these
+    arguments as fields. Set `is_enumerated` to false if some possible outcomes are
+    unknown.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, contrast, ratio)
@@ -342,10 +342,9 @@ def _method_of(
 ) -> str:
     """Select the interval method of a contrast.
 
-    A `method` other than "auto" is returned unchanged. If `method` is None, a method
-    that the user chose for the compared parameters is returned, provided that the
-    contrast supports exactly one of the chosen methods. In all other cases, the default
-    method is returned.
+    A `method` other than "auto" is returned unchanged. If `method` is None, the
+    method that the user chose for the compared parameters is returned. If this choice
+    is ambiguous or not supported, the default method is returned.
     """
     if method not in (None, AUTO):
         return method
@@ -365,11 +364,12 @@ def _method_of(
 def _extension_of(
     parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Compute how far undefined classes or bins extend the interval of a contrast.
+    """Compute by how much to extend the two limits of a contrast.
 
-    Undefined classes, and the binning of scores, leave a range of possible values for
-    each component. The extended interval covers the smallest and the largest possible
-    contrast. For a ratio with undefined classes, the extension is infinite.
+    If a metric is undefined for some class, or scores are binned, a range of values is
+    possible for each component. The extended interval covers the smallest and the
+    largest possible contrast. For a ratio, an undefined class extends the interval
+    infinitely.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -412,9 +412,9 @@ def _enumerate(
 ) -> _Enumeration | None:
     """Enumerate the possible combinations of outcomes of several parameters.
 
-    Each combination has a pseudo-count. For each set of parameters that can depend on
-    the same rows, two rows are divided equally among the combinations of labels. The
-    result is None if there are too many combinations.
+    Each combination has a pseudo-count. Pseudo-counts add up to two rows for each set
+    of parameters in `patterns`, and are divided equally among the combinations of
+    labels. The result is None if there are too many combinations.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -512,10 +512,7 @@ def _trait_of(
 def _range_of(
     parameters: Iterable[Parameter], coefficients: Iterable[float]
 ) -> tuple[float, float]:
-    """Compute the range of a linear combination of parameters.
-
-    Bounds are rounded, so that K times 1/K is exactly 1.
-    """
+    """Compute the range of a linear combination of parameters."""
     bounds = np.array([parameter.trait.bounds for parameter in parameters])
     ranges = np.sort(bounds * np.array([*coefficients])[:, np.newaxis], axis=1)
     sizes = np.abs(ranges)

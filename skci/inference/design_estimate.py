@@ -96,9 +96,9 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def _informative_units(self) -> list[UnitWeights]:
-        """Weights of the independent units with informative rows, for each mask.
+        """Weights of the independent units that contain informative rows.
 
-        The masks are in `_informative_masks`.
+        There is one result for each mask in `_informative_masks`.
         """
         return [
             unit_weights_of_rows(units, self.rows, self.design)
@@ -107,7 +107,10 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def _drawn_mask(self) -> Array:
-        """Mask of the parameter's rows, except rows of strata with constant values."""
+        """Mask of the rows that determine the variance of the parameter.
+
+        Strata with constant influence values are left out.
+        """
         units = self.parameter.units
         if self._strata is not None:
             units = units & np.isin(self._strata, self._informative_strata)
@@ -115,7 +118,7 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def _informative_strata(self) -> Array:
-        """Strata that may contain different influence values."""
+        """Strata in which influence values may differ."""
         if self.table_by_stratum is None:
             return np.unique(self._strata[self._with_influence])
         return self.table_by_stratum.informative_strata
@@ -138,7 +141,7 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def is_simple(self) -> bool:
-        """Whether the parameter depends on a simple random sample of one stratum."""
+        """Whether the parameter depends on a simple random sample from one stratum."""
         units, rows = self._drawn_mask, self.rows
         if self.spans_strata or not (rows.are_equal or rows.are_equal_in(units)):
             return False
@@ -223,7 +226,6 @@ class DesignEstimate(ParameterEstimate):
 
     @property
     def _design_effect_of_identical_rows(self) -> float:
-        """Design effect if the rows of each cluster are identical."""
         effective = min(u.effective_sample_size for u in self._informative_units)
         rarer = self.parameter.support.rarer_class
         n = rarer or self.rows.counts[self._informative_masks[0]].sum()
@@ -231,7 +233,7 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def _has_known_design_effect(self) -> bool:
-        """Whether the design effect is computed from weights, and is not estimated."""
+        """Whether the design effect follows from the weights, and is not estimated."""
         if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._effect_of_exchangeable_errors
@@ -310,7 +312,7 @@ class DesignEstimate(ParameterEstimate):
 
     @property
     def _is_label_sensitive(self) -> bool:
-        """Whether another true label in a single row would change the estimate much.
+        """Whether a different true label in one row would change the estimate much.
 
         If so, errors on rows with large weights are too rare for a reliable variance.
         """
@@ -335,7 +337,10 @@ class DesignEstimate(ParameterEstimate):
 
     @cached_property
     def _smoothed_influence(self) -> Array:
-        """Influence values of the possible outcomes, then zero for other units."""
+        """Influence values of the possible outcomes, followed by a zero.
+
+        The zero applies to rows on which the parameter does not depend.
+        """
         return np.append(self.parameter.smoothed_influence, 0.0)
 
     @cached_property
@@ -426,8 +431,8 @@ class DesignEstimate(ParameterEstimate):
         """Smallest and largest influence values that are possible for each outcome.
 
         If the possible labels are known, the extremes are taken over all outcomes with
-        the same true label. Otherwise, the extremes are taken over both outcomes of a
-        row. Losses with more than two outcomes keep their observed influence values.
+        the same true label. Otherwise, the extremes are taken over all outcomes if
+        there are two. Losses with more than two values keep their influence values.
         """
         influence, cell_map = self._smoothed_influence, self.parameter.cell_map
         if cell_map is None:
@@ -444,7 +449,7 @@ class DesignEstimate(ParameterEstimate):
 
 
 def _mean_square(influence: Array, counts: Array) -> float:
-    """Compute the variance of influence values, each weighted by a count."""
+    """Compute the variance of influence values, weighted by counts."""
     p = counts / max(counts.sum(), 1.0)
     return float(p @ (influence - p @ influence) ** 2)
 
@@ -483,8 +488,8 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 def _changes(influence: Array, cell_map: CellMap) -> Array:
     """Compute the largest change of each influence value if a true label is replaced.
 
-    The result contains one change for each table cell, followed by a zero for units
-    outside the table.
+    The result has a change for each possible outcome. A final zero applies to rows on
+    which the parameter does not depend.
     """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)

@@ -109,7 +109,7 @@ class Estimates:
 
     @property
     def has_limits(self) -> Array:
-        """Mask of the estimates with intervals that use an estimated variance."""
+        """Mask of the estimates that are differentiable and have a nonzero variance."""
         return self.is_linear & self.has_variance
 
     def single_unit(self, k: int) -> str:
@@ -236,7 +236,7 @@ class Estimates:
         raise NotImplementedError
 
     def with_methods(self, parameters: Sequence[Parameter]) -> Self:
-        """Replace the interval methods by the interval methods of `parameters`."""
+        """Return the estimates with the interval methods in `parameters`."""
         pairs = zip(self.parameters, parameters, strict=True)
         changed = tuple(replace(old, method=new.method) for old, new in pairs)
         return replace(self, parameters=changed)  # type: ignore[type-var]
@@ -347,9 +347,9 @@ class ManyContrasts(Estimates):
 
     @property
     def with_minimum_df(self) -> ManyContrasts:
-        """Copy in which all contrasts have the smallest degrees of freedom.
+        """Copy in which all contrasts have the same degrees of freedom.
 
-        The degrees of freedom are the minimum over the compared estimates.
+        These degrees of freedom are the minimum over the compared estimates.
         """
         df = self.base.degrees_of_freedom[self.base.has_limits]
         return replace(self, df=float(df.min()) if len(df) else 1.0)
@@ -397,8 +397,8 @@ class ManyContrasts(Estimates):
     def _depends_on_few_rows(self) -> Array:
         """Mask of the K contrasts with a variance that depends on few rows.
 
-        Such a variance has fewer than `ENOUGH_FOR_NORMAL` degrees of freedom. The mask
-        is False if intervals use t quantiles.
+        Such a variance has fewer than `ENOUGH_FOR_NORMAL` degrees of freedom. All
+        values are False if intervals use t quantiles.
         """
         few = np.zeros(len(self.parameters), dtype=bool)
         if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
@@ -419,7 +419,7 @@ class ManyContrasts(Estimates):
 
     @property
     def _influences_of_base(self) -> Array:
-        """Influence values of the compared estimates on each unit."""
+        """Influence of each unit on the compared estimates."""
         return np.stack([e.influence[e.parameter.index] for e in self.base.singles])
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
@@ -471,7 +471,7 @@ class ManyContrasts(Estimates):
         return replace(super().select(positions), slopes=self.slopes[list(positions)])
 
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
-        """Combine the contrasts linearly, as contrasts of the compared estimates."""
+        """Combine the contrasts linearly."""
         return replace(
             self,
             parameters=tuple(parameters),
@@ -573,7 +573,7 @@ class ResampledEstimates(GivenEstimates):
 
 
 def _compared_models(contrast: Parameter) -> frozenset[str]:
-    """Return the names of the two models in a difference on one measure.
+    """Return the names of two models that a contrast compares on one measure.
 
     The set is empty for any other contrast.
     """

@@ -202,7 +202,7 @@ class JointEstimate:
 
     @cached_property
     def standard_errors(self) -> Array:
-        """Standard errors of the K estimates at any confidence level."""
+        """Standard errors of the K estimates, independent of the confidence level."""
         errors = self.source.standard_errors.copy()
         has_variance = self.source.has_variance
         if not has_variance.all():
@@ -211,7 +211,7 @@ class JointEstimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance matrix of the estimates from which intervals are computed.
+        """Covariance matrix of the estimates, including the noise of interval methods.
 
         Unknown entries are NaN.
         """
@@ -380,7 +380,7 @@ class JointEstimate:
     def max_distribution(
         self, alternative: Alternative = "two-sided"
     ) -> MaxDistribution:
-        """Return the distribution of the maximum of the test statistics.
+        """Return the distribution of the largest test statistic.
 
         Only parameters with an estimated variance have a test statistic. For individual
         intervals, the result is the distribution of a single statistic.
@@ -401,7 +401,7 @@ class JointEstimate:
         return self._maxima[alternative]
 
     def max_distribution_at(self, positions: Array, signs: Array) -> MaxDistribution:
-        """Return the one-sided distribution of the maximum of several test statistics.
+        """Return the distribution of the largest of several one-sided test statistics.
 
         The statistics of the parameters at `positions` are multiplied by `signs`.
         """
@@ -432,7 +432,7 @@ class JointEstimate:
         alternative: Alternative,
         **options: Any,
     ) -> MaxDistribution:
-        """Return the distribution of the maximum of correlated test statistics.
+        """Return the distribution of the largest of several correlated test statistics.
 
         In sequential analyses of growing data, the maximum is also over all interim
         analyses.

@@ -103,7 +103,7 @@ class ParameterLabels:
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> ParameterLabels:
-        """Return a copy without the name of the model or of the subgroup.
+        """Return the labels of the parameter without the model or the subgroup.
 
         `factor` is "model" or "subgroup".
         """
@@ -113,7 +113,7 @@ class ParameterLabels:
 
     @property
     def reverse(self) -> ParameterLabels:
-        """Labels of the difference or ratio in reverse order.
+        """Labels of the difference or ratio after both sides are exchanged.
 
         Labels of other parameters are returned unchanged.
         """
@@ -159,24 +159,24 @@ class CellMap:
     """Index of the independent sample to which the map applies."""
 
     def __call__(self, *codes: Array) -> Array:
-        """Return the table cell of each unit from arrays of label codes."""
+        """Return the outcome of each row, as an index of a table cell."""
         index = []
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
         return self.cells[tuple(index)]
 
     def subset(self, subgroups: frozenset[int]) -> CellMap:
-        """Return a map that assigns table cells only to units of some subgroups."""
+        """Return a map from labels to outcomes that applies to some subgroups only."""
         return replace(self, subgroups=subgroups)
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
-        """Hashable key, equal for maps that assign units to the same table cells."""
+        """Hashable key, equal for two maps that assign the same outcomes to labels."""
         symbols = tuple(column.tobytes() for column in self.symbols)
         return symbols, self.cells.tobytes(), self.cells.shape, self.size
 
     def covers(self, sample: int, subgroup: int | None) -> bool:
-        """Whether the parameter depends on units of a given sample and subgroup."""
+        """Whether the map from labels to outcomes applies to a sample and subgroup."""
         inside = self.subgroups is None or subgroup in self.subgroups
         return inside and self.sample == sample
 
@@ -262,9 +262,10 @@ class Parameter:
 
     @property
     def without_negation(self) -> tuple[MeasureProperties, float, int]:
-        """Properties and estimate of the measure without a negation, and the sign.
+        """Properties, estimate and sign of a measure that may be negated.
 
         The sign is -1 for a negated measure, such as a negative loss, and 1 otherwise.
+        The properties and the estimate describe the measure without the negation.
         """
         measure = self.trait.negative_of
         if measure is None:
@@ -304,7 +305,10 @@ class TableParameter(Parameter):
     def from_influence(
         cls, value: float, influence: Array, counts: Array, **fields: Any
     ) -> TableParameter:
-        """Construct a parameter from an estimate and the influence values of cells."""
+        """Construct a parameter from an estimate and its influence values.
+
+        There is an influence value for each possible outcome, and a count of rows.
+        """
         functional = FixedValueFunctional(value, influence, counts)
         return cls(functional=functional, counts=counts, pseudo_counts=0.0, **fields)
 
@@ -325,7 +329,10 @@ class TableParameter(Parameter):
         return {}
 
     def subset(self, units: Array, counts: Array) -> TableParameter:
-        """Return the parameter for the units in a mask only."""
+        """Return the parameter computed from a subset of the rows.
+
+        `units` is a mask of this subset.
+        """
         if np.array_equal(units, self.units):
             return self
         key = units.tobytes()
@@ -385,8 +392,8 @@ class TableParameter(Parameter):
         low, high = self.trait.range_of_estimator
         if value < low - _ROUNDING or value > high + _ROUNDING:
             raise ValueError(
-                f"bounds of {self.trait.name!r} must contain its values, got "
-                f"{value:g} outside of ({low:g}, {high:g})"
+                f"bounds of {self.trait.name!r} must contain all values of the metric, "
+                f"got {value:g} outside of ({low:g}, {high:g})"
             )
         return min(max(value, low), high)
 
@@ -414,7 +421,7 @@ class TableParameter(Parameter):
 
     @property
     def smoothed_influence(self) -> Array:
-        """Influence values of the cells, computed with pseudo-counts.
+        """Influence values of the possible outcomes, computed with pseudo-counts.
 
         Values that are not finite are replaced by zero.
         """
@@ -423,7 +430,7 @@ class TableParameter(Parameter):
 
     @property
     def has_influence(self) -> Array:
-        """Mask of the cells with influence on the estimate, with pseudo-counts."""
+        """Mask of the possible outcomes with influence on the estimate."""
         return self.functional(self.smoothed_weights).has_influence
 
     @cached_property
@@ -452,7 +459,7 @@ class TableParameter(Parameter):
 
     @cached_property
     def boundary(self) -> list[Boundary]:
-        """Components of the metric, such as proportions, on a boundary of the range.
+        """Components of the metric, such as proportions, that are at their bounds.
 
         The list is empty if the interval method adds variance by pseudo-counts or
         noise.

@@ -161,7 +161,7 @@ class ParameterEstimate:
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
-        """Centre influence values, and rescale them to the size of the sample.
+        """Centre influence values, and rescale the values to the size of the sample.
 
         If the components of a contrast cover different rows, each component has a
         separate small-sample factor. If one component covers all rows, all components
@@ -196,7 +196,7 @@ class ParameterEstimate:
 
     @property
     def inverse_sampling_fraction(self) -> float:
-        """Number of all rows, divided by the number on which the parameter depends."""
+        """Ratio of all rows to the rows on which the parameter depends."""
         n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
@@ -301,7 +301,7 @@ class ParameterEstimate:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Convert masks or weights of table cells to masks or weights of rows.
+        """Convert masks or weights of possible outcomes to masks or weights of rows.
 
         Rows with equal outcomes may have been merged.
         """
@@ -575,8 +575,8 @@ class ParameterEstimate:
     def _rows_nest(self) -> bool:
         """Whether two components of a contrast share some rows but not all rows.
 
-        The influence values of such components have different scales, which resembles a
-        heavy tail.
+        The influence values of such components have different scales, so that their
+        distribution may seem to have a heavy tail.
         """
         units = [component.units for component in self.parameter.components]
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))

@@ -199,8 +199,8 @@ class PowerPlan:
         numbers = np.asarray(n_samples)
         if numbers.dtype.kind not in "iuf" or not (numbers >= self.min_rows).all():
             raise ValueError(
-                f"n_samples must hold only row counts of at least {self.min_rows}, got "
-                f"{n_samples!r}"
+                "n_samples must contain only numbers of rows of at least "
+                f"{self.min_rows}, got {n_samples!r}"
             )
         powers = [self._power(n) for n in numbers.ravel().tolist()]
         return np.reshape(powers, (*numbers.shape, self.distances.shape[1]))
@@ -222,8 +222,9 @@ class PowerPlan:
 
         Score intervals use the standard error at the null value. This standard error is
         the distance of the null value from the estimate, divided by the test statistic
-        at the expected counts. For models that differ on few rows, it is much larger
-        than the standard error at the estimate (Nam, 1997, Biometrics 53, 1422-1430).
+        at the expected counts. For models that differ on few rows, the standard error
+        at the null value is much larger than the standard error at the estimate (Nam,
+        1997, Biometrics 53, 1422-1430).
         """
         errors = np.tile(errors, (2, 1))
         adds_pseudo_counts = [
@@ -380,7 +381,8 @@ def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     values_by_metric = by_metric(values, titles, name, "a number")
     if not values_by_metric:
         raise ValueError(
-            f"{name} must be a number or a mapping of at least one metric, got {values}"
+            f"{name} must be a number or a mapping with at least one metric, got "
+            f"{values}"
         )
     return {
         k: values_by_metric[title]

@@ -287,7 +287,10 @@ def _sample_covariance(values: Array) -> Array:
 
 
 def _raise_to(covariance: Array, minimum: Array) -> Array:
-    """Raise a covariance matrix in all directions in which the minimum is larger."""
+    """Raise a covariance matrix, so that no variance is below the given minimum.
+
+    The result has at least the minimum variance for every linear combination.
+    """
     scale = np.sqrt(np.abs(minimum.diagonal()))
     scale[scale == 0] = 1.0
     eigenvalues, directions = np.linalg.eigh(minimum / np.outer(scale, scale))

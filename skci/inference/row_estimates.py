@@ -293,7 +293,7 @@ class RowEstimates(Estimates):
 
 
 def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Return the parameters that a contrast compares, and its partial derivatives.
+    """Return the parameters that a contrast compares, and the partial derivatives.
 
     A contrast of contrasts is multiplied out, so that no returned parameter is a
     contrast.

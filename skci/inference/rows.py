@@ -92,7 +92,7 @@ class Rows:
 
     @property
     def total_weight(self) -> float:
-        """Sum of the weights on the scale of the weights that the user passed."""
+        """Sum of the weights that the user passed, without rescaling."""
         return float(self._total) * self.scale
 
     @cached_property
@@ -147,14 +147,17 @@ class Rows:
 
     @property
     def largest_weights(self) -> Array:
-        """Largest weight of a row of each unit."""
+        """Largest row weight in each unit, that is, in each set of identical rows."""
         if self.powers is None:
             return self.weights / np.maximum(self.frequencies, 1)
         _, cubes, fourths = self.powers
         return fourths / np.where(cubes > 0, cubes, 1)
 
     def merge_units(self, unit: Array, n_units: int) -> Rows:
-        """Merge units. `unit` contains the new index of each unit."""
+        """Merge units, that is, sets of identical rows.
+
+        `unit` contains the new index of each unit.
+        """
         return self._changed(lambda values: np.bincount(unit, values, n_units))
 
     def subset(self, units: Array) -> Rows:
@@ -220,7 +223,7 @@ class Centres(NamedTuple):
     """Size of each unit."""
 
     def of_units(self, units: Any = slice(None)) -> Array:
-        """Return the values to subtract from the totals of some units."""
+        """Return the values that are subtracted to centre the totals of some units."""
         centres: Array = self.means[self.blocks[units]]
         return centres * self.sizes[units][:, np.newaxis]
 
@@ -242,7 +245,8 @@ class Influences:
     rows : Rows
         Rows of the data that form the units.
     orders : sequence of {1, 2}, optional
-        Power to which the share s is raised for each parameter. Defaults to 1.
+        Power to which the share s of a row in the total weight is raised, for each
+        parameter. Defaults to 1.
     """
 
     values: Sequence[Array]
@@ -325,7 +329,10 @@ class Influences:
 def _sparse_products(
     deviations: sparse.csr_array, common: Array, shares: Array, repeats: Array
 ) -> Array:
-    """Sum the products of columns that have a common value and sparse deviations."""
+    """Sum the products of all pairs of columns over units.
+
+    Each column is the sum of a common value and sparse deviations.
+    """
     squares = shares**2 * repeats
     scaled = deviations * np.sqrt(squares)
     total: Array = (scaled @ scaled.T).toarray()

@@ -36,7 +36,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variance due to rows, variance due to runs, and the overlap of both variances."""
+    """Variances due to rows and due to runs, and the variance included in both."""
 
     rows: float
     runs: float
@@ -368,7 +368,10 @@ def mean_over_runs(
 
 
 def _mean_parameter(key: ParameterLabels, parameters: Sequence[Parameter]) -> Parameter:
-    """Return the parameter for a mean over runs, undefined if a run is undefined."""
+    """Return the parameter that describes a mean over runs.
+
+    The mean is undefined if the metric is undefined for some run.
+    """
     values = [parameter.value for parameter in parameters]
     mean = with_fixed_estimate(parameters[0], float(np.mean(values)))
     low, high = np.mean([p.extension for p in parameters], axis=0).tolist()
@@ -386,9 +389,10 @@ def united_df(
 ) -> float:
     """Compute the degrees of freedom of a variance due to rows and runs.
 
-    `runs` and `rows` are the shares of both sources in the variance. The shares add up
-    to less than 1 if the variance was raised to the variance due to rows. The method
-    "quadrature" averages the squared quantiles of both sources, weighted by the shares.
+    `runs` and `rows` are the shares of the two sources in the variance. The shares add
+    up to less than 1 if the variance was raised to the variance due to rows. With the
+    method "quadrature", the squared t quantiles of the two sources are averaged, with
+    the shares as weights.
     """
     if not runs:
         return df_rows

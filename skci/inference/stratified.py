@@ -26,9 +26,9 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 class StratifiedTable:
     r"""Counts of the possible outcomes in each stratum, and a functional of the counts.
 
-    If the population shares of the strata are estimated, they are treated as shares in
-    a random sample of the population. The size of this sample is chosen to match the
-    standard errors of the shares.
+    Estimated population shares of the strata are treated as shares in a random sample
+    of the population. The size of this sample is chosen to match the standard errors of
+    the shares.
     """
 
     functional: Poststratified
@@ -57,7 +57,7 @@ class StratifiedTable:
 
     @property
     def samples(self) -> Array:
-        """Index of the independent sample, such as a stratum, for each cell."""
+        """Index of the stratum, or other independent sample, of each count."""
         return self.functional.samples
 
     @cached_property
@@ -262,8 +262,8 @@ def smoothed_by_stratum(
 def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
     """Return a mask of the table cells that are possible in a stratum.
 
-    The last entry refers to rows outside the table. All rows of the stratum have the
-    true label `label`, unless `label` is -1.
+    The last entry refers to rows on which the parameter does not depend. All rows of
+    the stratum have the true label with code `label`, unless `label` is -1.
     """
     possible = np.ones(parameter.size + 1, dtype=bool)
     if parameter.components:

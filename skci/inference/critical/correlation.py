@@ -155,10 +155,9 @@ def covariance_factor(covariance: Array) -> Array:
 def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Factor a correlation matrix R into loadings B and a noise variance d.
 
-    Leading principal components come first, because quasi-random points are most
-    uniform in their first coordinates. A large matrix of low rank is factored by a
-    pivoted Cholesky decomposition. For other large matrices without noise, only the
-    leading eigenvectors are computed, and a Cholesky factor of the residual follows.
+    R equals B B^T plus d times the identity. Leading principal components come first,
+    because quasi-random points are most uniform in their first coordinates. Large
+    matrices are factored without a full eigendecomposition.
     """
     size, noise = len(correlation), 0.0
     if size > _EIGEN and (reduced := _pivoted_cholesky(correlation, size // 2)).size:
@@ -217,7 +216,8 @@ class Loadings:
     Parameters
     ----------
     factor : array of shape (R, r)
-        Matrix F. Without `combinations`, F itself is the matrix of loadings B.
+        Matrix F. Without `combinations`, F is the matrix B of factor loadings. With
+        `combinations`, B is the product C F.
     combinations : sparse array of shape (K, R), optional
         Matrix C of the linear combinations. By default, C is the identity.
     """
@@ -229,7 +229,7 @@ class Loadings:
 
     @property
     def size(self) -> int:
-        """Number K of coordinates."""
+        """Number K of coordinates z in the factor model."""
         matrix = self.factor if self.combinations is None else self.combinations
         return int(matrix.shape[0])
 
@@ -241,11 +241,11 @@ class Loadings:
 
     @property
     def rank(self) -> int:
-        """Number r of factors."""
+        """Number r of factors y in the factor model."""
         return int(self.factor.shape[1])
 
     def rows(self, positions: Array) -> Array:
-        """Return the rows of B with the given indices."""
+        """Return the rows of the loading matrix B with the given indices."""
         if self.combinations is None:
             return self.factor[positions]
         return self.combinations[positions] @ self.factor
@@ -257,7 +257,7 @@ class Loadings:
         return Loadings(self.factor, self.combinations[positions])
 
     def standardised(self) -> Loadings:
-        """Rescale the coordinates to variance 1.
+        """Return the loadings after each coordinate is rescaled to variance 1.
 
         The factors are replaced by principal components, in descending order of
         variance.
@@ -277,7 +277,7 @@ class Loadings:
         return Loadings(factor @ principal_axes(products), combinations)
 
     def project(self, y: Array) -> Array:
-        """Multiply each row y of an array of shape (n, r) by B.
+        """Multiply each row y of an array of shape (n, r) by the loading matrix B.
 
         The result has shape (n, K). Large matrices are multiplied in single precision,
         which changes quantiles by about 1e-8.

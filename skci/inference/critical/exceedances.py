@@ -55,7 +55,10 @@ class Table:
         self.steps = np.append(np.diff(self.values), 0)
 
     def first_above(self, value: float) -> float:
-        """Return the largest node where an increasing function is at most `value`."""
+        """Return the largest grid point where the function is at most `value`.
+
+        The function must be increasing.
+        """
         node = int(np.searchsorted(self.values, value, side="right"))
         return self.low + (node - 1) / self.scale
 
@@ -85,7 +88,11 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Convert uniform random numbers to thresholds and coordinate indices."""
+        """Convert uniform random numbers to the first choices of each random draw.
+
+        These choices are a threshold, and the index of a coordinate that exceeds the
+        threshold.
+        """
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
         within = position - level
@@ -97,7 +104,10 @@ class Proposal:
 
     @property
     def floor(self) -> float:
-        """Share of the thresholds that impose no condition on the drawn vector."""
+        """Share of the random vectors that are drawn without a condition.
+
+        Other vectors are drawn given that a coordinate exceeds a threshold.
+        """
         return float(np.mean([self.tail(level) == 1 for level in self.levels]))
 
     def tail(self, level: float) -> float:
@@ -159,7 +169,7 @@ class _FactorModel:
         return y
 
     def project(self, y: Array, signed: bool = False) -> Array:
-        """Compute B y for each row y of an array.
+        """Multiply each row y of an array by the loading matrix B.
 
         For two-sided probabilities (`sides` is 2), the absolute values are returned,
         unless `signed` is true.
@@ -179,7 +189,7 @@ class RadialSampler(_FactorModel):
         return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.loadings.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
-        """Return the probability that s times the length of y exceeds q."""
+        """Return the probability that s |y| exceeds q, for a random vector y."""
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = radial_sf(q / np.abs(s), self.loadings.rank, df)
         if q < 0:
@@ -187,11 +197,11 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Tabulate a function from which the density of a direction is computed.
+        """Tabulate a function that determines the density of random directions.
 
-        Relative to the uniform distribution, the density is `Proposal.floor` plus the
-        mean of the tabulated function over the projections of the direction on the
-        coordinates.
+        The density relative to a uniform distribution is `Proposal.floor` plus a mean
+        of the tabulated function. The mean is over the projections of a direction on
+        the coordinates.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -206,9 +216,11 @@ class RadialSampler(_FactorModel):
         return self._tabulated(density)
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate exceedance probabilities for three thresholds, and the density.
+        """Tabulate the probabilities that a coordinate exceeds three thresholds.
 
-        The last table is the result of the method `density`.
+        The probabilities are functions of the projection of a random direction on the
+        coordinate. A fourth table, from the method `density`, determines the density of
+        the directions.
         """
         tables = [
             self._tabulated(partial(self._exceed, q=level, df=self.df))
@@ -266,7 +278,7 @@ class DiagonalSampler(_FactorModel):
     """
 
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
-        """Tabulate the probability that x + sqrt(d) e_j exceeds q, for three levels q.
+        """Tabulate the probability that x plus noise exceeds q, for three values of q.
 
         The tables are functions of x, a coordinate of B y.
         """
@@ -278,7 +290,7 @@ class DiagonalSampler(_FactorModel):
         ]
 
     def exceed(self, x: Array, q: float) -> Array:
-        """Return the probability that x + sqrt(d) e_j exceeds q."""
+        """Return the probability that x plus normal noise of variance d exceeds q."""
         deviation = np.sqrt(self.noise)
         upper = special.ndtr((x - q) / deviation)
         return upper if self.sides == 1 else upper + special.ndtr((-x - q) / deviation)
@@ -358,7 +370,7 @@ def _drawn(
 
 
 class SampledTail:
-    r"""Estimator of P(max > x) for any x, from an importance sample of directions.
+    r"""Estimate the probability that a maximum exceeds x, from random directions.
 
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
         - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
@@ -386,7 +398,10 @@ class SampledTail:
         self._projections = np.bincount(bins, weights * largest) / self._weights
 
     def sf(self, x: Array) -> Array:
-        """Estimate the probability that the maximum exceeds each value of x."""
+        """Estimate the probability that the largest coordinate exceeds x.
+
+        The result has a probability for each value of x.
+        """
         rows = blocks(len(x), len(self._weights))
         return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
 

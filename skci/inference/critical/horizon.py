@@ -42,7 +42,7 @@ class Horizon:
 
     @classmethod
     def checked(cls, horizon: Any) -> Self:
-        """Create a horizon from a pair (first, last), a list of looks or a range."""
+        """Create interim looks from a pair (first, last), a list or a range."""
         continuous = isinstance(horizon, tuple)
         looks = tuple(horizon) if isinstance(horizon, list | tuple | range) else ()
         whole = all(isinstance(look, int | np.integer) for look in looks)
@@ -55,7 +55,10 @@ class Horizon:
         return cls(tuple(map(int, looks)), continuous)
 
     def check_look(self, n_units: int) -> None:
-        """Check that a look is planned at the current number of rows or groups."""
+        """Check that an interim look is planned at the current number of units.
+
+        A unit is a row or a group.
+        """
         current = f"the current number of rows or groups, {n_units}"
         if self.continuous and not self.looks[0] <= n_units <= self.looks[1]:
             raise ValueError(f"horizon must include {current}, got {[*self.looks]}")
@@ -73,8 +76,8 @@ class Horizon:
 
         Times are logarithms of sample sizes. If at most 20 looks are planned, the times
         are the looks, and the shift is zero. Otherwise, a look at every sample size is
-        assumed. Estimates then cross a boundary at one of the times about as often as
-        they cross the boundary plus the shift at any look.
+        assumed. The maximum of an estimate over all looks is then about the maximum
+        over the returned times plus the shift.
         """
         if not self.continuous and len(self.looks) <= _MAX_TIMES:
             return np.log(np.array(self.looks)), 0.0
@@ -93,11 +96,10 @@ def sequential_maximum(
 ) -> MaxDistribution:
     r"""Return the distribution of the maximum of estimates over interim looks.
 
-    The maximum is approximated by the maximum at a few representative times. With time
-    steps h, the probability that an estimate exceeds c at one of these times is about
-    the probability that it exceeds :math:`c + 0.5826 \sqrt h` at any time [1]_. The
-    error of this approximation is larger than the numerical error of a quantile, so
-    that quantiles issue no warning.
+    The maximum over all looks is approximated by the maximum at a few times with steps
+    h, plus the constant :math:`0.5826 \sqrt h` [1]_. The error of this approximation is
+    larger than the numerical error of a quantile, so that no warning of the numerical
+    error is issued.
 
     References
     ----------
@@ -124,6 +126,9 @@ def sequential_maximum(
 def maximum_of_one(
     horizon: Horizon, alternative: Alternative, random_state: int | None
 ) -> MaxDistribution:
-    """Return the distribution for one parameter, from a cache."""
+    """Return the distribution of the maximum of one estimate over interim looks.
+
+    Distributions are cached.
+    """
     options: Any = {"alternative": alternative, "random_state": random_state}
     return sequential_maximum(np.ones((1, 1)), horizon, **options)

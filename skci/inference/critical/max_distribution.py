@@ -132,7 +132,7 @@ class Marginal:
         return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Return a lower and an upper bound for the quantile of the maximum.
+        """Return bounds for the quantile of the maximum of `size` variables.
 
         The lower bound is the quantile of one coordinate. The upper bound is Sidak's
         quantile (two-sided) or Bonferroni's quantile (one-sided).
@@ -167,10 +167,9 @@ class Marginal:
 
 
 def sidak(alpha: float, size: int) -> float:
-    """Return Sidak's tail probability of a single variable.
+    """Return Sidak's error probability for a single test.
 
-    The probability that the maximum of K independent variables is in the tail is then
-    alpha.
+    The probability of any error in `size` independent tests is then alpha.
     """
     return float(-np.expm1(np.log1p(-alpha) / size))
 
@@ -299,7 +298,10 @@ class QuantileSearch:
         return solution, float(error if moved <= self.step else max(error, moved))
 
     def controlled(self, q: float, terms: Array) -> Array:
-        """Estimate the tail probabilities from each scramble, with control variates."""
+        """Estimate tail probabilities with control variates.
+
+        There is one estimate from each randomisation of the Sobol points.
+        """
         probabilities, controls = terms[:3], terms[3:]
         rho, counts = self.pairs
         scale, weights = self.marginal.chi
@@ -388,7 +390,7 @@ class MaxDistribution:
 
     @allow_underflow
     def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
-        """Return the value that the maximum exceeds with probability 1 - level.
+        """Return a quantile of the maximum of correlated variables.
 
         A `CriticalValueWarning` is issued if the numerical error exceeds `tol`; see
         `critical_value`.
@@ -414,7 +416,7 @@ class MaxDistribution:
 
     @allow_underflow
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Return the probability that the maximum exceeds each value of x.
+        """Return the probability that the maximum of all variables exceeds x.
 
         The relative error is one or two percent for probabilities of at least 1e-10. If
         `level` is given, probabilities are adjusted to agree with the quantile of that
@@ -455,7 +457,7 @@ class MaxDistribution:
 
     @cached_property
     def _pairs(self) -> tuple[Array, Array]:
-        """Correlations between coordinates, with the number of pairs for each value."""
+        """Distinct correlations, with the number of pairs of coordinates for each."""
         if self._loadings is not None:
             return on_grid(*self._loadings.correlations())
         rho = distance.squareform(self._correlation, checks=False)
@@ -479,7 +481,7 @@ class MaxDistribution:
 
     @cached_property
     def _radial(self) -> RadialSampler:
-        """Sampler from which tail probabilities are computed."""
+        """Sampler of directions, from which tail probabilities are computed."""
         loadings = self._loadings
         if loadings is None:
             loadings = Loadings(factor(self._correlation, False)[0])
@@ -565,7 +567,7 @@ def step_down_directions(
     x : array of shape (K,)
         Nonnegative statistics: absolute values of standardised effects.
     loadings : Loadings
-        Loadings of the statistics. No statistic may be constant.
+        Factor loadings of the statistics. No statistic may be constant.
     df : float
         Common degrees of freedom, infinite for normal statistics.
     random_state : int or None

@@ -23,7 +23,10 @@ def regression_weights(base: Array, basis: Array) -> Array:
 
 
 def raked_weights(base: Array, centred: Array) -> Array:
-    """Compute raking weights, with which the centred variables have mean zero."""
+    """Compute raking weights, for which the means of all variables equal the target.
+
+    `centred` contains the variables minus their target means.
+    """
     shares = base / base.sum()
 
     def excess(slopes: Array) -> Array:
@@ -46,10 +49,10 @@ def raked_weights(base: Array, centred: Array) -> Array:
 def reasons_of_overlap(
     columns: Mapping[str, Array], means: Array, n_rows: int
 ) -> list[str]:
-    """Check that a target population overlaps with the test set.
+    """Return reasons to warn if a target population extends beyond the test set.
 
-    Returns reasons why an interval may miss the true value. In `columns`, the rows of
-    the test set are followed by the rows of the target.
+    An error is raised if a target mean is outside of the range of the test set. In each
+    column of `columns`, the values of the test set precede the values of the target.
     """
     reasons = []
     for (name, column), mean in zip(columns.items(), means, strict=True):

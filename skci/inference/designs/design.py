@@ -31,16 +31,16 @@ class Component:
     sign : {1, -1}, default=1
         1 to add the component, -1 to subtract it.
     blocks : ndarray of int of shape (G,), optional
-        Block index of each unit.
+        Index of the block, such as a stratum, to which each unit belongs.
     sizes : ndarray of shape (G,), optional
-        Share of each unit in the total weight. With `sizes`, totals are centred within
-        each block by subtracting a number proportional to the size of the unit. By
-        default, the mean of the block is subtracted.
+        Share of each unit in the total weight. From each total, a number proportional
+        to the size of the unit is subtracted, so that the totals of a block add up to
+        zero. By default, the mean of the block is subtracted.
     repeats : array-like of shape (4, G), optional
-        Sizes of the totals, if each total represents several units. The first row
-        contains the number of units. The other rows contain sums of the second, third
-        and fourth powers of relative weights, that is, weights of units divided by the
-        mean weight.
+        Counts and weights of the units, if each total represents several units. The
+        first row contains the number of units in each total. The other rows contain
+        sums of the second, third and fourth powers of relative weights, that is,
+        weights of units divided by the mean weight.
     ddof : int, default=1
         Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
@@ -56,10 +56,10 @@ class Component:
         degrees of freedom of such components are added. For components that cover all
         rows, such as crossed factors, the smallest degrees of freedom are used.
     units : ndarray of int of shape (n_samples,), optional
-        Unit of each row of the data, as an index in `totals`; see :meth:`of_units`. The
-        curvature correction of method "hall" changes the weights of single rows. If
-        there is a single component with `units`, the correction changes the weights of
-        whole units instead, as with `groups`.
+        Unit of each row of the data, as an index in `totals`; see :meth:`of_units`. If
+        the design has a single component with `units`, the curvature correction of the
+        method "hall" changes the weights of whole units, as with `groups`. Otherwise,
+        the correction changes the weights of single rows.
 
     Examples
     --------
@@ -84,7 +84,9 @@ class Component:
 
     @classmethod
     def of_units(cls, influences: Any, units: Any, sign: int = 1) -> Component:
-        """Create a component by adding up the influence values of each unit.
+        """Create a component of a covariance from influence values and units.
+
+        The influence values of all rows in a unit, such as a cluster, are added.
 
         Parameters
         ----------
@@ -292,7 +294,7 @@ class SampleDesign:
         return None
 
     def _blocks(self, rows: Rows) -> tuple[Array, Array]:
-        """Return the stratum of each unit, and its share of the total weight."""
+        """Return the stratum of each unit, and the relative weight of each unit."""
         return self.strata, rows.shares
 
     @property

@@ -99,8 +99,8 @@ class Prevalence:
         largest = math.sqrt(prevalence * (1 - prevalence))
         if error >= largest:
             raise ValueError(
-                f"{name} must be less than {largest:.3g}, the standard error from a "
-                f"single row for prevalence {prevalence:g}, got {error:g}"
+                f"{name} must be less than {largest:.3g}, got {error:g}. A single row "
+                f"has this standard error if the prevalence is {prevalence:g}"
             )
 
     @property

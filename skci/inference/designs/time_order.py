@@ -118,12 +118,12 @@ class TimeOrder:
         return () if self.time is None else ("time",)
 
     def with_series(self, series: Array) -> TimeOrder:
-        """Return the design for rows in several series.
+        """Return the design for rows that belong to several time series.
 
         Parameters
         ----------
         series : ndarray of int of shape (n_rows,)
-            Series index of each row.
+            Index of the time series to which each row belongs.
 
         Returns
         -------
@@ -154,7 +154,7 @@ class TimeOrder:
             )
         if self.cosines is not None and self.cosines >= shortest:
             raise ValueError(
-                "cosines must be fewer than the rows of each series, got "
+                "cosines must be less than the number of rows in each series, got "
                 f"{self.cosines!r} with a series of {shortest} rows"
             )
         return bound
@@ -170,7 +170,7 @@ class TimeOrder:
 
     @property
     def n_units(self) -> int:
-        """Number of units: cosines for the default method, rows for other methods.
+        """Number of cosines with the default method, number of rows otherwise.
 
         The number is 0 before `with_series` is called.
         """
@@ -240,7 +240,10 @@ class TimeOrder:
         )
 
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
-        """Return a warning if the variance omits a season, else an empty string."""
+        """Return a warning if the variance is too small for seasonal data.
+
+        Otherwise, the text is empty.
+        """
         season = find_season(series)
         if season is None:
             return ""
@@ -266,7 +269,7 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Return a warning if few effective rows remain, else an empty string."""
+        """Return a warning if the effective sample size is small, else no text."""
         n = sum(map(len, series))
         effective = 0.0
         for values in series:
@@ -285,7 +288,7 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Return a warning if few runs of rows dominate, else an empty string."""
+        """Return a warning if short periods determine the variance, else no text."""
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -328,8 +331,8 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Compute the degrees of freedom of the mean square of cosine-weighted sums.
 
-    The degrees of freedom are the number of cosines, or fewer if a few runs of
-    successive rows dominate. Dominance is measured by the kurtosis of sums over windows
+    The degrees of freedom are the number of cosines, or fewer if a few short periods
+    dominate. Dominance is measured by the kurtosis of sums over windows
     of successive rows.
     """
     n = len(values)

@@ -175,9 +175,9 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     """Compute sums of powers from the totals of influence values.
 
     The first column of the totals contains influence values. An optional second column
-    indicates the rows in use, so that units without such rows are not counted. Blocks
-    of independent rows, such as strata, are further divided by `classes`. Each class is
-    a mask of rows with influence values of mean zero.
+    indicates the rows in use, so that units without such rows are not counted. If rows
+    are independent, each stratum is divided into the classes of an area under a curve.
+    `classes` contains a mask of the rows in each class.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -228,9 +228,9 @@ def _sums_of_powers(
 def _divided(
     blocks: Array | None, rows: Array, classes: Sequence[Array]
 ) -> Array | None:
-    """Divide blocks of units by class, unless a new block would have a single row.
+    """Divide strata or other blocks of rows by class.
 
-    For example, strata are blocks.
+    The blocks are unchanged if a divided block would have a single row.
     """
     parts: Any = 0 if blocks is None else blocks
     for members in classes:

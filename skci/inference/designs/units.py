@@ -57,9 +57,9 @@ class IndependentRows(SampleDesign):
 class Clusters(SampleDesign):
     """Design of clustered rows.
 
-    A unit of the sample is a set of identical rows, which may belong to several
-    clusters. The design has an entry for each pair of a cluster and a unit that has
-    rows in the cluster.
+    Identical rows are merged to a unit of the sample, which may therefore belong to
+    several clusters. Each combination of a cluster and a unit in this cluster is an
+    entry of the design.
     """
 
     number: Array
@@ -100,7 +100,7 @@ class Clusters(SampleDesign):
 
     @cached_property
     def starts(self) -> Array:
-        """Index of the first entry of each cluster."""
+        """Index of the first of the sorted entries that belong to each cluster."""
         return np.flatnonzero(np.diff(self.number, prepend=-1))
 
     @property
@@ -213,8 +213,8 @@ def stack_samples(
     designs = [design for _, design in parts]
     if any(design.share_covariance is not None for design in designs):
         raise ValueError(
-            "reports must not use a prevalence with a standard error, because the "
-            "same error may affect all reports"
+            "reports must not use a prevalence with a standard error. The error may "
+            "affect all reports, which must be independent"
         )
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
@@ -312,7 +312,10 @@ class RowwiseDesign(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
-        """Check the number of units, and the components of arbitrary numbers."""
+        """Check the results of a user's design: the number of units, and components.
+
+        The components are computed for arbitrary numbers.
+        """
         check_integer(self.n_units, f"n_units of design {self._name}")
         trial = np.linspace(-1, 1, np.arange(self.n)[self.weighted_rows].size)[
             :, np.newaxis
@@ -324,7 +327,7 @@ class RowwiseDesign(SampleDesign):
         return reason(self._for_all_rows(influences)) if reason else ""
 
     def _for_all_rows(self, influences: Influences | Array) -> Array:
-        """Return influence values for all rows, zero for rows without weight."""
+        """Return influence values for all rows, with zeros for rows without weight."""
         values: Array = np.zeros((self.n, influences.shape[1]))
         values[self.weighted_rows] = influences
         return values
@@ -339,7 +342,7 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Return a copy of a design with new values for its columns."""
+    """Return a copy of a design with other values for the attributes in `columns`."""
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)

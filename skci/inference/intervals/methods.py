@@ -96,7 +96,7 @@ class IntervalMethod:
 
     @cached_property
     def adds_variance(self) -> bool:
-        """Whether the method adds variance to the variance of the observed data."""
+        """Whether the method adds a variance to the variance estimated from data."""
         return self.adds_pseudo_counts or self.blurs
 
     def serves(
@@ -170,7 +170,10 @@ class Wald(IntervalMethod):
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
-        """Return the link function, the centre and the standard error."""
+        """Return the link function, the centre of the interval and the standard error.
+
+        The centre and the standard error are not transformed by the link function.
+        """
         return task.trait.scale, task.estimate, task.standard_error
 
     def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:

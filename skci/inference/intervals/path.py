@@ -77,7 +77,11 @@ class Batch:
 
 @dataclass
 class PathPoint(Batch):
-    """Unknowns of Newton's method: cell probabilities, weights and a multiplier."""
+    """Unknowns of Newton's method, which maximises the likelihood under a constraint.
+
+    The unknowns are cell probabilities p, ratios w of observed proportions to p, and a
+    Lagrange multiplier.
+    """
 
     p: Array
     w: Array
@@ -161,8 +165,9 @@ class Problem:
     def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
         """Compute the values and influence values of functionals.
 
-        The values are on the scale of the path. The probabilities p have shape (K, k,
-        m).
+        Functionals g with range (a, inf) are replaced by ``log(g - a)``. The array p
+        contains k vectors of m cell probabilities for each of K samples, and has shape
+        (K, k, m).
         """
         functional_index = self._functional_index[index]
         if functional_index[0] == functional_index[-1]:
@@ -178,10 +183,10 @@ class Problem:
     def on_scale(
         self, index: Array, value: Array, influence: Array
     ) -> tuple[Array, Array]:
-        """Convert values and influence values to the scale of the path.
+        """Replace functionals g with range (a, inf) by ``log(g - a)``.
 
-        Functionals with range (a, inf) are replaced by the logarithm of their distance
-        from a.
+        Returns the values and influence values after the replacement. Other functionals
+        are unchanged.
         """
         if not self._any_log:
             return value, influence
@@ -191,17 +196,17 @@ class Problem:
         return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
     def to_functional(self, index: Array, value: Array) -> Array:
-        """Convert values on the scale of the path to values of the functionals."""
+        """Convert ``log(g - a)`` to g for functionals g with range (a, inf)."""
         low = self.bounds[index, 0]
         return np.where(self._log[index], np.exp(value) + low, value)
 
     def from_functional(self, index: Array, value: Array) -> Array:
-        """Convert values of the functionals to the scale of the path."""
+        """Convert g to ``log(g - a)`` for functionals g with range (a, inf)."""
         low = self.bounds[index, 0]
         return np.where(self._log[index], np.log(value - low), value)
 
     def to_line(self, index: Array, value: Array) -> Array:
-        """Map values on the scale of the path to the real line.
+        """Map values of functionals to the real line.
 
         For a finite range, the map is the logit. For an infinite range, a value is
         converted to a number of standard errors from the estimate, then transformed by
@@ -214,7 +219,10 @@ class Problem:
         return np.where(self._bounded[index], logit, unbounded)
 
     def from_line(self, index: Array, x: Array) -> Array:
-        """Map points on the real line to values on the scale of the path."""
+        """Map points on the real line to values of functionals.
+
+        This is the inverse of `to_line`.
+        """
         low, high = self.bounds[index].T
         shifted = self.interior_value[index] + np.sinh(x) * self.standard_error[index]
         unbounded = np.where(self._log[index], x, shifted)
@@ -247,10 +255,11 @@ def newton(
 ) -> tuple[ProfilePoint, Array]:
     """Find points on profile likelihoods by Newton's method.
 
-    A point has a given value or, if `by_root` is true, a given square root of the test
-    statistic. These numbers are passed as `target`. `x` contains starting points, and
-    `f` contains the proportions that define the likelihoods. Returns the points of the
-    samples in `index`, and a mask of convergence.
+    A point on a profile is found for each sample in `index`. `target` contains the
+    values of the functionals at the points or, if `by_root` is true, the square roots
+    of the test statistics. `x` contains starting points, and `f` contains the
+    proportions that define the likelihoods. Returns the points, and a mask of
+    convergence.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
@@ -340,8 +349,8 @@ def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
 
     The system has two right-hand sides: for a fixed multiplier, and for a unit change
     of the multiplier. Returns values, influence values and derivatives of the influence
-    values, then two solutions of shape (K, 2, m), with and without these derivatives.
-    The last two results, a sign and a matrix, determine the sign of the determinant.
+    values, then the solutions with and without these derivatives. The last two results
+    determine the sign of the determinant.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)

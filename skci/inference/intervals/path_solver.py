@@ -45,7 +45,7 @@ _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
 class Paths(Problem):
-    """Score intervals that are found by a search along profiles."""
+    """Score intervals that are found by a search along profile likelihoods."""
 
     def limits(self, crit: Array) -> Array:
         """Find the limits at which the square root of the statistic equals `crit`.
@@ -163,7 +163,11 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
 
 def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
-    """Interpolate starting points where the test statistic first crosses each level."""
+    """Interpolate between points to where the test statistic first crosses each level.
+
+    The levels are square roots of the test statistic. The results are starting points
+    of Newton's method.
+    """
     beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
     after = np.maximum(beyond.argmax(-1), 1).ravel()
     rows = np.repeat(np.arange(len(levels)), levels.shape[1])

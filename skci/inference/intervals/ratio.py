@@ -184,8 +184,8 @@ class Ratios:
     def limits(self, crit: Array) -> Array:
         """Find the lower and upper limits for critical values of shape (J, 2).
 
-        A limit is on the boundary of the range if all rows of the ratio have the
-        boundary value, or if the statistic does not reach the critical value.
+        A limit is a boundary of the range if every row in the ratio has the boundary
+        value, or if the statistic does not reach the critical value.
         """
         samples, ratios, limits = self._samples, self._ratios, self._bounds.copy()
         is_away = self._x[:, np.newaxis] != self._range[..., np.newaxis]
@@ -325,7 +325,8 @@ class _MeanCurve(_Curve):
 class _TverskyCurve(_Curve):
     """Maxima of the likelihood for given Tversky ratios.
 
-    The distance from the estimate is the change of the logit of the share of hits.
+    Hits are the cells in the numerator of the ratio. The search variable is the change
+    of the logit of their proportion.
     """
 
     def _begin(self, numerator: Array, denominator: Array) -> None:

@@ -41,7 +41,7 @@ def score_limits(
     crit: Array,
     bounds: Array,
 ) -> tuple[Array, Array]:
-    """Compute the lower and upper score limits of J functionals of multinomials.
+    """Compute lower and upper score limits for J functionals of cell probabilities.
 
     Both arrays have shape (J,). `counts` contains J arrays of shape (m,), with all
     possible cells, including empty cells. `crit` contains critical values of the square
@@ -92,8 +92,8 @@ def _problems(
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
     """Divide tables of counts into batches for joint computation.
 
-    Yields the indices of the tables in each batch, and the batch. Each mixture of
-    strata is a separate batch.
+    Yields, for each batch, the indices of the tables and an object that computes their
+    score intervals. Each mixture of strata is a separate batch.
     """
     by_functional: dict[object, tuple[list[int], list[Any]]] = {}
     for k, functional in enumerate(functionals):
