@@ -144,7 +144,7 @@ def _csv_batches(
     from_stdin = path == STANDARD_INPUT
     source: Any = 0 if from_stdin else path
     with open(source, encoding="utf-8-sig", newline="", closefd=not from_stdin) as file:
-        rows = (row for row, _ in csv_rows(file, delimiter, growing))
+        rows = csv_rows(csv_reader(file, delimiter, growing), growing)
         header = next(rows, [])
         _check_columns(columns, header)
         positions = [header.index(column) for column in columns]
@@ -159,17 +159,19 @@ def _csv_batches(
             yield dict(zip(columns, cells, strict=True))
 
 
-def csv_rows(
-    file: Iterable[str], delimiter: str, growing: bool
-) -> Iterator[tuple[list[str], int]]:
-    """Yield each row of a CSV file as a list of texts, with its line number.
+def csv_reader(file: Iterable[str], delimiter: str, growing: bool) -> Any:
+    """Return a reader of the rows of a CSV file, for `csv_rows`."""
+    lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
+
+
+def csv_rows(reader: Any, growing: bool) -> Iterator[list[str]]:
+    """Yield each row of a CSV file as a list of texts.
 
     The header is the first row. Blank lines are skipped. If `growing` is true, a last
     row without an end of line is also skipped, because another process may still write
     this row.
     """
-    lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
     n_fields = 0
     try:
         for row in filter(None, reader):
@@ -178,7 +180,7 @@ def csv_rows(
                 raise csv.Error(
                     f"every row must have {n_fields} fields, got {len(row)}"
                 )
-            yield row, reader.line_num
+            yield row
     except (csv.Error, UnicodeDecodeError) as error:
         if not (growing and "unexpected end of data" in str(error)):
             is_text = isinstance(error, csv.Error)

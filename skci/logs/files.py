@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from skci._arrays import cached_property
-from skci.data.files import DELIMITERS, csv_rows
+from skci.data.files import DELIMITERS, csv_reader, csv_rows
 from skci.data.items import MEAN
 from skci.exceptions import IncompleteLogWarning, warn_caller
 
@@ -532,11 +532,11 @@ class LogFile:
         """Yield each row of a table, header first, as a dict with the line number."""
         header = None
         with self._open() as file:
-            rows = csv_rows(file, DELIMITERS[self.ending], self.growing)
+            reader = csv_reader(file, DELIMITERS[self.ending], self.growing)
             try:
-                for row, line in rows:
+                for row in csv_rows(reader, self.growing):
                     header = header or row
-                    yield dict(zip(header, row, strict=True)), line
+                    yield dict(zip(header, row, strict=True)), reader.line_num
             except csv.Error as error:
                 raise ValueError(f"{self.path}, {error}") from error
 
