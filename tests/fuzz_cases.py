@@ -45,11 +45,11 @@ STRANGE = [
 RATES_OF_ROWS = ["accuracy", "error_rate", "recall", "specificity", "neg_recall"]
 AVERAGES = ["micro", "samples", "x"]
 MULTIOUTPUTS = ["raw_values", "variance_weighted", [1, 2], [0, 0, 1], "x"]
-COLUMNS: list[Callable[[Any], Any]] = [
+COLUMNS = [
     lambda x: x[:, np.newaxis],
     lambda x: pd.DataFrame({"column": x}),
 ]
-CONTAINERS: list[Callable[[Any], Any]] = [
+CONTAINERS = [
     *(np.asarray, np.asarray, np.ndarray.tolist, pd.Series, np.ma.asarray),
     *(lambda x: tuple(x.tolist()), lambda x: x.astype(object)),
     *(lambda x: x.astype(x.dtype.newbyteorder()), lambda x: np.repeat(x, 2)[::2]),
@@ -60,7 +60,7 @@ CONTAINERS: list[Callable[[Any], Any]] = [
     lambda x: x.astype(np.int8 if x.dtype.kind == "b" else x.dtype),
     *COLUMNS,
 ]
-SPOILERS: list[Callable[[Any], Any]] = [
+SPOILERS = [
     *(lambda x: x[:-1], lambda x: x[:0], lambda x: x[0], lambda x: np.stack([x, x])),
     *(lambda x: (each for each in x), lambda x: set(x.tolist()), lambda x: x * 1j),
     *(lambda x: np.stack([x, x], axis=1), lambda x: x.astype("M8[D]"), lambda x: -x),
@@ -86,20 +86,20 @@ class Case:
     arguments: dict[str, Any]
     draw: "Draw"
 
-    def __str__(self) -> str:
+    def __str__(self):
         with np.printoptions(threshold=100), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             arguments = ", ".join(f"{k}={v!r}" for k, v in self.arguments.items())
         return f"{self.name}({arguments})"
 
     @property
-    def name(self) -> str:
+    def name(self):
         """The function, or the metric that is called."""
         owner = getattr(self.function, "__self__", None)
         name = getattr(self.function, "__name__", "")
         return name if owner is None else f"{owner!r}.{name}"
 
-    def __call__(self) -> Any:
+    def __call__(self):
         return self.function(**self.arguments)
 
 
@@ -111,20 +111,20 @@ class Fixed:
     scores: Any
     classes_: Any
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X):
         return self.labels
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X):
         return self.scores
 
 
 class Draw:
     """The random choices of one case."""
 
-    def __init__(self, seed: int, number: int) -> None:
+    def __init__(self, seed, number):
         self.rng = np.random.default_rng([seed, number])
 
-    def case(self) -> Case:
+    def case(self):
         """Draw an entry point and its arguments."""
         entry = str(self.one(np.repeat([*ENTRIES], SHARES)))
         with warnings.catch_warnings():
@@ -135,17 +135,17 @@ class Draw:
                 arguments[argument] = self.spoilt(arguments.get(argument))
         return Case(entry, function, arguments, self)
 
-    def chance(self, probability: float) -> bool:
+    def chance(self, probability):
         return bool(self.rng.random() < probability)
 
-    def one(self, options: Any) -> Any:
+    def one(self, options):
         return options[self.rng.integers(len(options))]
 
-    def some(self, options: Any, most: int = 3) -> list[Any]:
+    def some(self, options, most=3):
         size = min(int(self.rng.integers(1, most + 1)), len(options))
         return [options[k] for k in self.rng.permutation(len(options))[:size]]
 
-    def spoilt(self, value: Any) -> Any:
+    def spoilt(self, value):
         """Something else: a spoilt column, or anything."""
         columns = np.ndarray | list | tuple | pd.Series
         if isinstance(value, columns) and getattr(value, "ndim", 1) and len(value):
@@ -155,21 +155,21 @@ class Draw:
                 pass
         return self.one(STRANGE)
 
-    def boxed(self, column: Any, flat: bool = False) -> Any:
+    def boxed(self, column, flat=False):
         """Put a column in some container, of one dimension if `flat`."""
         return self.one(CONTAINERS[: -len(COLUMNS)] if flat else CONTAINERS)(column)
 
     # Columns
 
-    def rows(self) -> int:
+    def rows(self):
         return int(self.one([1, 2, 3, 5, 10, 20, 30, 60]))
 
-    def labels(self, n: int, known: Any) -> Any:
+    def labels(self, n, known):
         """Labels from balanced to very rare ones, or one alone."""
         shares = self.rng.dirichlet(np.full(len(known), self.one([0.1, 1, 10])))
         return np.array(known)[self.rng.choice(len(known), n, p=shares)]
 
-    def predicted(self, y: Any, known: Any) -> Any:
+    def predicted(self, y, known):
         """Labels that agree with others always, never, or in some rows."""
         p = y.copy()
         share = self.one([0, 0.1, 0.1, 0.4, 1])
@@ -178,7 +178,7 @@ class Draw:
         swapped = self.chance(0.1) and len(known) == 2
         return np.where(p == known[0], known[1], known[0]) if swapped else p
 
-    def scores(self, y: Any, known: Any) -> Any:
+    def scores(self, y, known):
         """Scores of rows: a column, or one for each of several labels."""
         truth = (y[:, np.newaxis] == np.array(sorted(set(known)))).astype(float)
         quality = self.one([0, 1, 1, 3, 50, -50])
@@ -188,109 +188,71 @@ class Draw:
             values = self.rng.random((len(y), 1))
         if len(known) > 2 or self.chance(0.1):
             return values
-        column = values[:, -1]
-        shape = self.one(["", "", "ties", "constant", "scale", "near", "hard", "logit"])
-        if shape == "ties":
-            column = column.round(1)
-        elif shape == "constant":
-            column = np.full(len(y), self.one([0.0, 0.5, 1.0]))
-        elif shape == "scale":
-            column = (column - 0.5) * self.one([1e-310, 1e-8, 1e8, 1e300])
-        elif shape == "near":
-            column = np.nextafter(0.5, column)
-        elif shape == "hard":
-            column = (column > 0.5) * self.one([1, 1.0, True])
-        elif shape == "logit":
-            column = logits[:, -1] - 1
-        return column
+        column, n = values[:, -1], len(y)
+        tied, constant = column.round(1), np.full(n, self.one([0.0, 0.5, 1.0]))
+        hard = (column > 0.5) * self.one([1, 1.0, True])
+        scaled = (column - 0.5) * self.one([1e-310, 1e-8, 1e8, 1e300])
+        near, logit = np.nextafter(0.5, column), logits[:, -1] - 1
+        return self.one([column, column, tied, constant, scaled, near, hard, logit])
 
-    def numbers(self, n: int) -> Any:
+    def numbers(self, n):
         """Numbers of all sizes, equal ones, nearly equal ones, and counts."""
-        shape = self.one(["", "", "counts", "constant", "near", "heavy", "positive"])
-        x = self.rng.normal(size=n)
-        if shape == "counts":
+        if self.chance(0.1):
             return self.rng.poisson(self.one([0.1, 3, 1000]), n)
-        if shape == "constant":
-            x = np.full(n, self.one([0.0, 0.1, -3.0]))
-        elif shape == "near":
-            x = np.nextafter(0.1, x)
-        elif shape == "heavy":
-            x = np.exp(5 * x)
-        elif shape == "positive":
-            x = np.exp(x)
+        x = self.rng.normal(size=n)
+        constant = np.full(n, self.one([0.0, 0.1, -3.0]))
+        x = self.one([x, x, constant, np.nextafter(0.1, x), np.exp(5 * x), np.exp(x)])
         return x * self.one([1.0] * 12 + [1e-310, 1e-200, 1e-8, 1e8, 1e160, 1e308])
 
-    def forecast(self, y: Any) -> Any:
-        shape = self.one(["near", "near", "same", "shifted", "other", "sign"])
-        if shape == "near":
-            return y + 0.3 * self.rng.normal(size=len(y)) * np.abs(y).max()
-        if shape == "shifted":
-            return y + 0.5
-        if shape == "sign":
-            return -y
-        return y.copy() if shape == "same" else self.numbers(len(y))
+    def forecast(self, y):
+        near = y + 0.3 * self.rng.normal(size=len(y)) * np.abs(y).max()
+        other = self.numbers(len(y))
+        return self.one([near, near, y.copy(), y + 0.5, other, -y])
 
-    def weights(self, n: int) -> Any:
-        shape = self.one([None, None, "equal", "any", "heavy", "zeros", "one"])
-        if shape is None:
+    def weights(self, n):
+        if self.chance(0.3):
             return None
-        if shape == "equal":
-            w = np.ones(n)
-        elif shape == "any":
-            w = self.rng.uniform(0.5, 2, n)
-        elif shape == "heavy":
-            w = np.exp(self.one([3, 3, 10]) * self.rng.normal(size=n))
-        elif shape == "zeros":
-            w = self.rng.integers(0, 3, n)
-        else:
-            w = np.where(np.arange(n) == 0, self.one([1e3, 1e3, 1e20]), 1)
+        rng, first = self.rng, np.arange(n) == 0
+        equal, zeros = np.ones(n), rng.integers(0, 3, n)
+        heavy = np.exp(self.one([3, 3, 10]) * rng.normal(size=n))
+        one = np.where(first, self.one([1e3, 1e3, 1e20]), 1)
+        w = self.one([equal, rng.uniform(0.5, 2, n), heavy, zeros, one])
         return self.boxed(w * self.one([1, 1, 1, 1e-300, 1e-100, 1e100, 1e150]), True)
 
-    def groups(self, n: int) -> Any:
-        shape = self.one([None, None, None, "few", "many", "one", "own", "text", "mix"])
-        if shape is None:
+    def groups(self, n):
+        if self.chance(0.4):
             return None
-        codes = self.rng.integers(0, 3 if shape == "few" else max(n // 3, 1), n)
-        if shape == "one":
-            codes = np.zeros(n, int)
-        elif shape == "own":
-            codes = np.arange(n)
-        elif shape == "text":
-            return self.boxed(codes.astype(str))
-        elif shape == "mix":
-            return [str(code) if code % 2 else int(code) for code in codes]
-        return self.boxed(codes)
+        few, many = (self.rng.integers(0, k, n) for k in (3, max(n // 3, 1)))
+        mixed = [str(code) if code % 2 else int(code) for code in many]
+        codes = [few, many, np.zeros(n, int), np.arange(n), many.astype(str)]
+        return mixed if self.chance(0.1) else self.boxed(self.one(codes))
 
-    def subgroups(self, n: int) -> dict[str, Any]:
+    def subgroups(self, n):
         """Columns of subgroups, in some of which entries are missing."""
         shape = self.one([None] * 5 + ["one", "names", "two", "frame"])
         if shape is None:
             return {}
-        sex, age = np.array(["f", "m"]), np.array([30, 50])
-        columns = {"sex": sex[self.rng.integers(0, 2, n)]}
-        if shape not in ("one", "names"):
-            columns["age"] = age[self.rng.integers(0, 2, n)]
-        missing = {}
+        columns, missing = {"sex": np.array(["f", "m"])[self.rng.integers(0, 2, n)]}, {}
+        if shape in ("two", "frame"):
+            columns["age"] = np.array([30, 50])[self.rng.integers(0, 2, n)]
         if self.chance(0.2):
             missing["missing"] = self.one(["group", "group", "group", "error", None])
             nothing, share = self.one([None, np.nan, pd.NA]), self.one([0, 0.1, 0.9])
             for name, column in columns.items():
                 lacks = self.rng.random(n) < share
                 columns[name] = np.where(lacks, nothing, column.astype(object))
-        by: Any = pd.DataFrame(columns) if shape == "frame" else columns
-        if shape == "one":
-            by = self.boxed(columns["sex"])
-        return {"by": by, **missing}
+        by = pd.DataFrame(columns) if shape == "frame" else columns
+        return {"by": self.boxed(columns["sex"]) if shape == "one" else by, **missing}
 
     # Options
 
-    def level(self) -> Any:
+    def level(self):
         return self.one([0.95] * 12 + [0.5, 0.9, 0.99, 0.999999, 1e-6, 1 - 1e-16])
 
-    def method(self) -> Any:
+    def method(self):
         return self.one([None, None, *["delta"] * 3, "blurred", self.one(METHODS)])
 
-    def metric(self, kind: str, known: Any = (0, 1)) -> Any:
+    def metric(self, kind, known=(0, 1)):
         """A name of a metric, or a metric with some options."""
         name = self.one(METRICS[kind])
         averages = "average" in resolve_metric(name).get_params()
@@ -320,7 +282,7 @@ class Draw:
         drawn = {name: options[name]() for name in self.some(given)}
         return type(metric)(**metric.get_params() | drawn)
 
-    def settings(self, *names: str, known: Any = (0, 1)) -> dict[str, Any]:
+    def settings(self, *names, known=(0, 1)):
         """Some of the options of an entry point."""
         options = {
             "confidence_level": self.level,
@@ -336,7 +298,7 @@ class Draw:
             if self.chance(0.9 if name in always else 0.6 if name == "method" else 0.2)
         }
 
-    def eased(self, slow: bool) -> dict[str, Any]:
+    def eased(self, slow):
         """Another method, mostly, for what is slow by "score".
 
         That is an average over classes, a critical value of few degrees of freedom, or
@@ -345,12 +307,12 @@ class Draw:
         eased = slow and self.chance(0.95)
         return {"method": self.one(["delta", "delta", "blurred"])} if eased else {}
 
-    def sampled(self, n: int) -> dict[str, Any]:
+    def sampled(self, n):
         """Weights and groups."""
         drawn = {"sample_weight": self.weights(n), "groups": self.groups(n)}
         return {name: column for name, column in drawn.items() if column is not None}
 
-    def drawn(self, y: Any) -> dict[str, Any]:
+    def drawn(self, y):
         """How rows were drawn: weights and groups, by strata, or at a prevalence."""
         n, truth = len(y), np.asarray(y).ravel()
         _, sizes = np.unique(truth.astype(str), return_counts=True)
@@ -370,29 +332,26 @@ class Draw:
             strata["sample_weight"] = self.rng.exponential(size=n + 3)[codes]
         return strata
 
-    def counts(self, n: int) -> dict[str, Any]:
+    def counts(self, n):
         """How often rows occur."""
         if self.chance(0.85):
             return {}
         counts = self.rng.poisson(self.one([0.5, 3, 1000, 1e12]), n)
         return {"counts": self.boxed(counts, True)}
 
-    def matrix(self) -> Any:
+    def matrix(self):
         size = self.one([2, 2, 2, 3, 4])
         counts = self.rng.poisson(self.one([0.3, 1, 5, 30]), (size, size))
-        shape = self.one(["", "", "diagonal", "row", "large", "float"])
-        if shape == "diagonal":
-            counts = np.diag(counts.diagonal())
-        elif shape == "row":
-            counts[1:] = 0
-        elif shape == "large":
-            counts = counts * self.one([10**3, 10**6, 10**12])
+        large = counts * self.one([10**3, 10**6, 10**12])
+        first = counts * (np.arange(size) == 0)[:, np.newaxis]
+        diagonal = np.diag(counts.diagonal())
+        counts = self.one([counts, counts, diagonal, first, large, counts * 1.0])
         counts[0, 0] += not counts.any()
-        return counts * 1.0 if shape == "float" else counts
+        return counts
 
     # Entry points: a function and its arguments
 
-    def estimate(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def estimate(self):
         """A metric that is called."""
         kind = self.one(["labels", "labels", "scores", "numbers"])
         columns, known = self.columns(kind, 1)
@@ -408,7 +367,7 @@ class Draw:
         columns["y_score" if kind == "scores" else "y_pred"] = values
         return metric, columns | sampled
 
-    def columns(self, kind: str, models: int, most: int = 9) -> tuple[Any, Any]:
+    def columns(self, kind, models, most=9):
         """A truth and the predictions of models, and the labels there are."""
         n = self.rows()
         names = ["A", "B", "C"][:models]
@@ -425,7 +384,7 @@ class Draw:
         values = {k: self.boxed(v) if v.ndim == 1 else v for k, v in values.items()}
         return {"y_true": self.boxed(y), "values": values}, known
 
-    def targets(self, kind: str, n: int, names: Any) -> dict[str, Any]:
+    def targets(self, kind, n, names):
         """Columns of several targets."""
         shape = n, self.one([2, 3])
         y = self.rng.random(shape) < self.rng.random(shape[1])
@@ -440,7 +399,7 @@ class Draw:
         box = self.one([np.asarray, np.ndarray.tolist, pd.DataFrame])
         return {"y_true": box(y), "values": {k: box(v) for k, v in values.items()}}
 
-    def grades_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def grades_report(self):
         """Scores of items by a column of each model, or by a row of each sample."""
         n, n_samples, models = self.rows(), self.one([1, 1, 1, 2, 4]), ["A", "B", "C"]
         sampled = self.sampled(n)
@@ -459,17 +418,6 @@ class Draw:
             holes = {k: self.rng.random(n * n_samples) < share for k in values}
             values = {k: np.where(holes[k], np.nan, v) for k, v in values.items()}
             options["missing_grades"] = self.one(["error", "drop", "pairwise", 0])
-        if self.chance(0.2):
-            columns = {"grade": values, "item": np.repeat(np.arange(n), n_samples)}
-            rows = {name: np.asarray(v).ravel() for name, v in sampled.items()}
-            columns |= {name: np.repeat(v, n_samples) for name, v in rows.items()}
-            table = [
-                pd.DataFrame(columns | {"grade": v, "model": k})
-                for k, v in values.items()
-            ]
-            names = {"grades": "grade", "model": "model", "item": "item"}
-            names |= {name: name for name in sampled}
-            return skci.grades_report, {"data": pd.concat(table), **names, **options}
         if n_samples > 1:
             values = {k: v.reshape(n, n_samples) for k, v in values.items()}
             options["samples"] = "independent"
@@ -480,27 +428,22 @@ class Draw:
         grades = self.one([values, values, scored, list(values.items()), box(first)])
         return skci.grades_report, {"grades": grades, **sampled, **options}
 
-    def sequential_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def sequential_report(self):
         """Batches of grades of one or two models, and looks at them."""
         n, size = self.rows(), self.one([1, 7, 100])
         options = self.settings("confidence_level", "random_state")
         columns = self.sampled(n) | {"grades": {"A": self.numbers(n)}}
         if self.chance(0.6):
             options["bounds"] = 0, 1
-            grades = {model: self.labels(n, (0, 0.5, 1)) for model in "AB"}
-            columns["grades"] = grades
-        batches = [
-            _some_rows(columns, slice(start, start + size))
-            for start in range(0, n, size)
-        ]
+            columns["grades"] = {m: self.labels(n, (0, 0.5, 1)) for m in "AB"}
+        parts = (slice(start, start + size) for start in range(0, n, size))
         required = ["A >= 0.5", "A - B >= 0", "A <= 0.4 and B >= 0.1"]
         horizon = [[n], (1, n), (n, n + 1), range(1, n + 1, 1 + n // 3), [2, 70]]
-        return skci.sequential_report, {
-            "batches": batches, "requirements": self.one(required),
-            "horizon": self.one(horizon), **options,
-        }  # fmt: skip
+        options |= {"requirements": self.one(required), "horizon": self.one(horizon)}
+        options["batches"] = [_some_rows(columns, part) for part in parts]
+        return skci.sequential_report, options
 
-    def pass_at_k(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def pass_at_k(self):
         n_tasks, most = self.rows(), self.one([1, 2, 10, 200, 3000])
         n_samples = self.rng.integers(1, most + 1, n_tasks)
         k = int(self.one([1, 1, n_samples.min(), n_samples.max(), 5]))
@@ -509,54 +452,50 @@ class Draw:
             n_samples, n_correct = int(n_samples[0]), int(n_correct[0])
         elif self.chance(0.2):
             n_samples = most
-        return skci.pass_at_k, {
-            "n_samples": n_samples, "n_correct": n_correct, "k": k,
-        }  # fmt: skip
+        options = {"n_samples": n_samples, "n_correct": n_correct, "k": k}
+        return skci.pass_at_k, options
 
-    def from_matrix(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def from_matrix(self):
         matrix = self.matrix()
         metric = resolve_metric(self.metric("labels", range(len(matrix))))
         metric.set_params(**self.eased(len(matrix) > 2))
         return metric.from_confusion_matrix, {"matrix": matrix}
 
-    def matrix_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def matrix_report(self):
         matrix = self.matrix()
-        metrics = self.metrics("labels", range(len(matrix)))
         options = self.settings("confidence_level", "method", "random_state")
-        options |= self.eased(len(matrix) > 2)
-        return skci.confusion_matrix_report, {
-            "matrix": matrix, "metrics": metrics, **options,
-        }  # fmt: skip
+        options |= {"matrix": matrix} | self.eased(len(matrix) > 2)
+        options["metrics"] = self.metrics("labels", range(len(matrix)))
+        return skci.confusion_matrix_report, options
 
-    def metrics(self, kind: str, known: Any) -> Any:
+    def metrics(self, kind, known):
         metrics = [self.metric(kind, known) for _ in range(self.one([1, 1, 2, 3]))]
         if self.chance(0.2):
             return {f"m{k}": metric for k, metric in enumerate(metrics)}
         return metrics[0] if len(metrics) == 1 else metrics
 
-    def report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def asked(self, kind, known, y, slow=False):
+        """Metrics, options and rows of a report on a truth."""
+        names = ["confidence_level", "method", "pos_label", "random_state"]
+        arguments, rows = self.settings(*names, known=known), self.drawn(y)
+        arguments |= {"metrics": self.metrics(kind, known)}
+        if not isinstance(rows.get("design"), Prevalence):
+            arguments |= self.subgroups(len(y))
+        return arguments | self.eased(bool(rows) or slow) | rows
+
+    def report(self):
         kind = self.one(["labels", "labels", "labels", "scores", "numbers"])
         models = self.one([1, 2, 2, 3])
         columns, known = self.columns(kind, models, 9 if models == 1 else 3)
-        n = len(columns["y_true"])
-        values = columns.pop("values")
-        parameter = "y_score" if kind == "scores" else "y_pred"
-        names = ["confidence_level", "method", "pos_label", "random_state"]
-        sampled = self.drawn(columns["y_true"]) | self.counts(n)
-        arguments = {
-            **columns,
-            parameter: self.one([values, values, list(values.items()), values["A"]]),
-            "metrics": self.metrics(kind, known),
-            **self.settings(*names, known=known),
-            **self.eased(bool(sampled) or models > 2 or len(known) > 2),
-            **sampled,
-        }
-        if not isinstance(sampled.get("design"), Prevalence):
-            arguments |= self.subgroups(n)
+        y, values = columns["y_true"], columns.pop("values")
+        slow = models > 2 or len(known) > 2
+        arguments = columns | self.asked(kind, known, y, slow) | self.counts(len(y))
+        given = self.one([values, values, list(values.items()), values["A"]])
+        arguments["y_score" if kind == "scores" else "y_pred"] = given
         if kind == "labels" and self.chance(0.1):
             arguments["abstain"] = self.one([*known, -7])
         if kind == "scores" and self.chance(0.1):
-            truth = np.ravel(np.asarray(columns["y_true"], dtype=object))
+            truth = np.ravel(np.asarray(y, dtype=object))
             arguments["y_pred"] = {model: truth for model in values}
             arguments["metrics"] = ["accuracy", "roc_auc"]
         if "method" in arguments and self.chance(0.3):
@@ -564,45 +503,34 @@ class Draw:
             arguments["method"] = {"*": method, self.one(["*", "f1", "m0"]): method}
         return skci.joint_report, arguments
 
-    def classification_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def classification_report(self):
         columns, known = self.columns("labels", 1)
-        n = len(columns["y_true"])
+        columns["y_pred"] = columns.pop("values")["A"]
         names = ["confidence_level", "method", "random_state", "zero_division"]
-        sampled = self.sampled(n)
-        arguments = {
-            "y_true": columns["y_true"],
-            "y_pred": columns["values"]["A"],
-            **self.settings(*names),
-            **self.eased(bool(sampled) or len(known) > 2),
-            **sampled,
-        }
+        sampled = self.sampled(len(columns["y_true"]))
+        eased = self.eased(bool(sampled) or len(known) > 2)
+        arguments = columns | self.settings(*names) | eased | sampled
         if self.chance(0.2):
             arguments["labels"] = self.some(known, 6)
         if self.chance(0.1):
             arguments["target_names"] = [f"class {label}" for label in sorted(known)]
         return skci.classification_report_ci, arguments
 
-    def curve(self, function: Callable[..., Any]) -> Any:
+    def curve(self, function):
         columns, known = self.columns("scores", 1, 2)
-        n = len(columns["y_true"])
-        scores = columns["values"]["A"]
+        columns["y_score"] = columns.pop("values")["A"]
         names = ["confidence_level", "method", "pos_label", "random_state"]
-        sampled = self.sampled(n)
-        arguments = {
-            "y_true": columns["y_true"],
-            "y_score": scores,
-            **self.settings(*names, known=known),
-            **self.eased(bool(sampled)),
-            **sampled,
-        }
+        sampled = self.sampled(len(columns["y_true"]))
+        settings = self.settings(*names, known=known) | self.eased(bool(sampled))
+        arguments = columns | settings | sampled
         if function is skci.threshold_report:
             arguments["metrics"] = self.metrics("labels", known)
         if function is skci.threshold_report or self.chance(0.3):
-            own = np.ravel(np.asarray(scores, dtype=float))
+            own = np.ravel(np.asarray(arguments["y_score"], dtype=float))
             arguments["thresholds"] = self.some([*own[:5].tolist(), 0.5, -1, 2, 1e300])
         return function, arguments
 
-    def calibration(self) -> Any:
+    def calibration(self):
         _, arguments = self.curve(skci.precision_recall_report)
         arguments.pop("thresholds", None)
         if self.chance(0.9):
@@ -615,13 +543,13 @@ class Draw:
         arguments["strategy"] = self.one(["quantile", "uniform"])
         return skci.calibration_report, arguments
 
-    def decisions(self) -> Any:
+    def decisions(self):
         _, arguments = self.calibration()
         del arguments["n_bins"], arguments["strategy"]
         arguments["thresholds"] = self.some([0.1, 0.2, 0.5, 0.9, 0, 1.5])
         return skci.decision_curve_report, arguments
 
-    def intervals(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def intervals(self):
         size = self.one([1, 2, 3, 4])
         estimates = self.rng.uniform(0, 1, size).round(self.one([0, 2, 9]))
         estimates *= self.one([1] * 8 + [-1, 1e-300, 1e100, 1e300])
@@ -645,7 +573,7 @@ class Draw:
                 del arguments[name]
         return skci.joint_intervals, arguments
 
-    def critical(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def critical(self):
         size = self.one([1, 2, 2, 3, 4])
         loadings = self.rng.normal(size=(size, self.one([1, size, 10])))
         loadings /= np.linalg.norm(loadings, axis=1, keepdims=True)
@@ -660,34 +588,29 @@ class Draw:
         }
         return skci.inference.critical_value, arguments
 
-    def plan(self) -> tuple[Callable[..., Any], dict[str, Any]]:
-        rates = ["prevalence", "recall", "specificity"]
-        shares = [0, 0.01, 0.5, 0.7, 0.9, 1]
-        expected = self.one(
-            [
-                self.one(shares),
-                {rate: self.one(shares[1:-1]) for rate in rates},
-                {rate: self.one(shares) for rate in self.some(rates)},
-                self.rng.poisson(5, (2, 2)),
-                self.rng.dirichlet([1] * 4).reshape(2, 2),
-            ]
-        )
+    def plan(self):
+        """Plans of the width of an interval, or of two models on the same rows."""
+        rates, shares = ["prevalence", "recall", "specificity"], [0, 0.01, 0.5, 0.7, 1]
+        expected = [
+            self.one(shares),
+            {rate: self.one(shares[1:-1]) for rate in rates},
+            {rate: self.one(shares) for rate in self.some(rates)},
+            self.rng.poisson(5, (2, 2)),
+            self.rng.dirichlet([1] * 4).reshape(2, 2),
+        ]
         arguments = {
             "metric": self.metric(self.one(["labels"] * 5 + ["scores", "numbers"])),
             "half_width": self.one([0.02, 0.05, 0.1, 0.3, 0.49]),
-            "expected": expected,
+            "expected": self.one(expected),
             **self.settings("confidence_level", "method"),
             **self.grouping(),
         }
-        return skci.sample_size, arguments | (
-            self.comparison() if self.chance(0.5) else {}
-        )
-
-    def comparison(self) -> dict[str, Any]:
-        """Options of `sample_size` for two models on the same rows."""
-        arguments = {
+        if self.chance(0.5):
+            return skci.sample_size, arguments
+        expected = [{"prevalence": 0.3}, {"prevalence": 0.1}, 0.7, None]
+        arguments |= {
             "metric": self.one([*RATES_OF_ROWS, *RATES_OF_ROWS, self.metric("labels")]),
-            "expected": self.one([{"prevalence": 0.3}, {"prevalence": 0.1}, 0.7, None]),
+            "expected": self.one(expected),
             "difference": self.one([0.02, -0.02, 0.1, 0, None]),
             "disagreement": self.one([0.05, 0.1, 0.3, 1, "some"]),
         }
@@ -697,21 +620,20 @@ class Draw:
             arguments |= {"difference": None, "disagreement": None}
         if self.chance(0.7):
             arguments |= {"half_width": None, "power": self.one([0.8, 0.9, 0.5, 0.01])}
-        if self.chance(0.4):
-            arguments |= self.margin()
-        return arguments
+        return skci.sample_size, arguments | self.margin()
 
-    def margin(self) -> dict[str, Any]:
+    def margin(self):
         claims = [*["not worse", "better"] * 2, "equivalent", None]
-        return {"margin": self.one([0.01, 0.05, 0.1]), "claim": self.one(claims)}
+        options = {"margin": self.one([0.01, 0.05, 0.1]), "claim": self.one(claims)}
+        return options if self.chance(0.4) else {}
 
-    def grouping(self) -> dict[str, Any]:
+    def grouping(self):
         """Options of a plan for rows in groups."""
         sizes, correlations = [1, 2, 10, 7.5, 1000], [0, 0.05, 0.5, 1, -0.05]
         options = {"group_size": self.one(sizes), "correlation": self.one(correlations)}
         return options if self.chance(0.3) else {}
 
-    def detectable(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def detectable(self):
         arguments = {
             "n_samples": self.one([30, 300, 2000, 2000, 1e5]),
             "metric": self.one([*RATES_OF_ROWS, *RATES_OF_ROWS, self.metric("labels")]),
@@ -719,13 +641,13 @@ class Draw:
             "power": self.one([0.8, 0.8, 0.5, 0.05, 0.999]),
             **self.settings("confidence_level", "method"),
             **self.grouping(),
-            **(self.margin() if self.chance(0.3) else {}),
+            **self.margin(),
         }
         if self.chance(0.9):
             arguments["prevalence"] = self.one([0.001, 0.1, 0.5, 0.9])
         return skci.planning.minimum_detectable, arguments
 
-    def proportions(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def proportions(self):
         metric = resolve_metric(self.one(["accuracy", "precision", "recall", "f1"]))
         first, second = (metric.from_confusion_matrix(self.matrix2()) for _ in range(2))
         second = self.one([second, second, second, first])
@@ -733,28 +655,20 @@ class Draw:
         arguments = {"first": first, "second": second, "alternative": alternative}
         return skci.textbook.two_proportion_test, arguments
 
-    def matrix2(self) -> Any:
+    def matrix2(self):
         counts = self.rng.poisson(self.one([0.3, 5, 30]), (2, 2))
         counts[0, 0] += not counts.any()
         return counts
 
-    def independent(self) -> tuple[Callable[..., Any], dict[str, Any]]:
-        metrics = self.some(METRICS["labels"], 2)
-        if "rejection_rate" in metrics:
-            metrics = ["accuracy"]
-        method = self.method()
+    def independent(self):
+        metrics = self.some([m for m in METRICS["labels"] if m != "rejection_rate"], 2)
         level = self.level() if self.chance(0.9) else 0.9
         options = {"metrics": metrics, "confidence_level": level}
-
-        def one_report() -> Any:
-            try:
-                return skci.confusion_matrix_report(
-                    self.matrix2(), method=method, **options
-                )
-            except ValueError:
-                return skci.confusion_matrix_report(self.matrix2(), **options)
-
-        reports = [one_report() for _ in range(self.one([1, 2, 2, 3]))]
+        options["method"] = self.one([None, "delta", "blurred"])
+        reports = [
+            skci.confusion_matrix_report(self.matrix2(), **options)
+            for _ in range(self.one([1, 2, 2, 3]))
+        ]
         if self.chance(0.3):
             reports = [report["y_pred", report.metrics[0]] for report in reports]
         if self.chance(0.05):
@@ -762,40 +676,26 @@ class Draw:
         named = {f"set {k}": report for k, report in enumerate(reports)}
         return skci.combine_independent, {"reports": self.one([reports, named])}
 
-    def evaluator(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def evaluator(self):
         kind = self.one(["labels", "labels", "scores", "numbers"])
         predicted = "numbers" if kind == "numbers" else "labels"
         columns, known = self.columns(predicted, 2, 2)
-        n = len(columns["y_true"])
-        values, classes = columns["values"], sorted(set(known))
-        scores = self.rng.dirichlet(np.ones(len(classes)), n)
-        estimators = {
-            model: Fixed(labels, scores, classes) for model, labels in values.items()
-        }
-        names = ["confidence_level", "method", "pos_label", "random_state"]
-        sampled = self.drawn(columns["y_true"])
-        arguments = {
-            "estimators": self.one([estimators, [*estimators.values()]]),
-            "metrics": self.metrics(kind, known),
-            **self.settings(*names, known=known),
-            **self.eased(bool(sampled) and kind == "labels"),
-            "X": np.zeros((n, 1)),
-            "y": columns["y_true"],
-            **sampled,
-        }
-        if not isinstance(sampled.get("design"), Prevalence):
-            arguments |= self.subgroups(n)
+        y, classes = columns["y_true"], sorted(set(known))
+        scores = self.rng.dirichlet(np.ones(len(classes)), len(y))
+        models = {m: Fixed(v, scores, classes) for m, v in columns["values"].items()}
+        arguments = self.asked(kind, known, y) | {"X": np.zeros((len(y), 1)), "y": y}
+        arguments["estimators"] = self.one([models, [*models.values()]])
         return evaluate, arguments
 
 
-def _some_rows(values: Any, rows: slice) -> Any:
+def _some_rows(values, rows):
     """Some of the rows of columns, which may be nested."""
     if isinstance(values, dict):
         return {name: _some_rows(column, rows) for name, column in values.items()}
     return values[rows]
 
 
-def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> Any:
+def evaluate(estimators, metrics, X, y, **options):
     """Evaluate estimators by a JointEvaluator."""
     given = {"sample_weight", "groups", "by", "design", "missing"}
     given &= set(options)
@@ -803,7 +703,7 @@ def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> A
     return skci.JointEvaluator(estimators, metrics, **options).evaluate(X, y, **rows)
 
 
-ENTRIES: dict[str, Callable[[Draw], Any]] = {
+ENTRIES = {
     "metric": Draw.estimate,
     "from_confusion_matrix": Draw.from_matrix,
     "joint_report": Draw.report,

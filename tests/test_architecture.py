@@ -37,41 +37,26 @@ ROOMS = {
     "resampling": {"numpy", "sklearn"},
 }
 ENTRY_POINTS = {
-    "accumulation",
-    "agreement",
-    "cli",
-    "cross_validation",
-    "curves",
-    "designs",
-    "evaluation",
-    "grades",
-    "importance",
-    "intervals",
-    "labelling",
-    "logs",
-    "planning",
-    "readers",
-    "sequential",
-    "textbook",
-    "uplift",
-    "votes",
+    *("accumulation", "agreement", "cli", "cross_validation", "curves", "designs"),
+    *("evaluation", "grades", "importance", "intervals", "labelling", "logs"),
+    *("planning", "readers", "sequential", "textbook", "uplift", "votes"),
 }
 BUILT_ON = {
-    "accumulation": {"evaluation"},
-    "agreement": {"grades"},
+    **{
+        name: {"evaluation"}
+        for name in (
+            *("accumulation", "cross_validation", "curves", "importance"),
+            *("intervals", "uplift"),
+        )
+    },
+    **{name: {"grades"} for name in ("agreement", "logs")},
     "cli": {
         *("accumulation", "designs", "evaluation", "grades", "logs", "planning"),
         *("readers", "sequential", "votes"),
     },
-    "cross_validation": {"evaluation"},
-    "curves": {"evaluation"},
-    "importance": {"evaluation"},
-    "intervals": {"evaluation"},
-    "logs": {"grades"},
     "planning": {"labelling"},
     "sequential": {"accumulation", "grades"},
     "textbook": {"cross_validation", "grades", "intervals"},
-    "uplift": {"evaluation"},
 }
 """Entry points that are made or described by others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
@@ -128,9 +113,7 @@ def imports_of(module):
             yield from known or [node.module]
 
 
-@cache
-def all_imports():
-    return {(module, imported) for module in MODULES for imported in imports_of(module)}
+IMPORTS = {(module, imported) for module in MODULES for imported in imports_of(module)}
 
 
 def room_of(module):
@@ -140,52 +123,27 @@ def room_of(module):
 def test_installing_is_by_a_clone():
     # The package is in no registry.
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.rst"), *PACKAGE.glob("**/*.py")]
-    for page in pages:
-        lines = page.read_text().splitlines()
-        wrong = [line for line in lines if re.search(r"install '?\"?skci\b", line)]
-        assert not wrong, page
-
-
-def test_every_module_has_a_place_in_the_order():
-    assert set(map(room_of, MODULES)) == ROOMS.keys() | ENTRY_POINTS
+    wrong = re.compile(r"install '?\"?skci\b")
+    assert not [page for page in pages if wrong.search(page.read_text())]
 
 
 def test_imports_point_downward():
-    order = list(ROOMS)
-    upward = []
-    for module, imported in all_imports():
+    assert set(map(room_of, MODULES)) == ROOMS.keys() | ENTRY_POINTS
+    order, upward = list(ROOMS), []
+    for module, imported in IMPORTS:
         room, (top, _, inner) = room_of(module), imported.partition(".")
+        known = top in ROOMS.get(room, ENTRY_LIBRARIES) | sys.stdlib_module_names
         if top == "skci":
             below = order[: order.index(room)] if room in ROOMS else order
-            allowed = {*below, room} | BUILT_ON.get(room, set())
-            known = room_of(inner) in allowed
-        else:
-            libraries = ROOMS.get(room, ENTRY_LIBRARIES)
-            known = top in libraries | sys.stdlib_module_names
+            known = room_of(inner) in {*below, room} | BUILT_ON.get(room, set())
         if not known:
             upward.append((module, imported))
     assert not upward
 
 
 def test_no_private_names_of_other_libraries_are_imported():
-    assert not {
-        (module, imported)
-        for module, imported in all_imports()
-        if not imported.startswith("skci")
-        if "._" in imported or imported.startswith("sklearn.externals")
-    }
-
-
-@pytest.mark.parametrize("module", sorted(APPLICATIONS))
-def test_applications_use_what_is_public_in_the_core(module):
-    used = set()
-    for node in nodes_of(module):
-        if isinstance(node, ast.ImportFrom):
-            used |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self":
-            used.add(node.attr)
-    private = {name for name in used if name[0] == "_" and name[:2] != "__"}
-    assert private == PRIVATE.get(module, set())
+    private = re.compile(r"(?!skci).*\._|sklearn\.externals")
+    assert not [pair for pair in IMPORTS if private.match(pair[1])]
 
 
 def public_names():
@@ -194,15 +152,19 @@ def public_names():
 
 
 @pytest.mark.parametrize("module", sorted(APPLICATIONS))
-def test_applications_import_few_names_that_are_not_public(module):
+def test_applications_use_what_is_public_in_the_core(module):
     core = re.compile(r"skci\.(?!_|exceptions)")
-    imported = [
-        alias.name
-        for node in nodes_of(module)
-        if isinstance(node, ast.ImportFrom) and core.match(node.module)
-        for alias in node.names
-    ]
-    assert len({*imported} - public_names()) <= NOT_PUBLIC[module]
+    used, of_core = set(), set()
+    for node in nodes_of(module):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            used |= names
+            of_core |= names if core.match(node.module) else set()
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) != "self":
+            used.add(node.attr)
+    private = {name for name in used if name[0] == "_" and name[:2] != "__"}
+    assert private == PRIVATE.get(module, set())
+    assert len(of_core - public_names()) <= NOT_PUBLIC[module]
 
 
 @pytest.mark.parametrize("page", ["any_metric", "classes", "logs", "text"])
@@ -218,37 +180,30 @@ def test_recipes_of_extensions_use_public_names_alone(page):
 
 def test_values_are_compared_by_what_they_are():
     """A constant of a module is another object in a deep copy."""
-    for module in MODULES:
-        for node in nodes_of(module):
-            if isinstance(node, ast.Compare) and isinstance(
-                node.ops[0], ast.Is | ast.IsNot
-            ):
-                name = ast.unparse(node.comparators[0]).rpartition(".")[2]
-                assert name in ("None", "True", "False") or not name.isupper(), (
-                    f"{module} compares {ast.unparse(node)}"
-                )
+    assert not [
+        f"{module}: {ast.unparse(node)}"
+        for module in MODULES
+        for node in nodes_of(module)
+        if isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Is | ast.IsNot)
+        and ast.unparse(node.comparators[0]).rpartition(".")[2].isupper()
+    ]
 
 
 def test_no_module_changes_the_filters_of_warnings():
     """They are those of all threads; only the command line has the process alone."""
-    for module in MODULES:
-        names = {
-            node.attr for node in nodes_of(module) if isinstance(node, ast.Attribute)
-        }
-        changed = names & {"catch_warnings", "filterwarnings", "simplefilter"}
-        assert not changed or module == "cli.main", f"{module} has {changed}"
+    changes = {"catch_warnings", "filterwarnings", "simplefilter"}
+    for module in {*MODULES} - {"cli.main"}:
+        names = {getattr(node, "attr", "") for node in nodes_of(module)}
+        assert not names & changes, module
 
 
 def test_no_modules_import_each_other():
-    graph = {
-        module: {
-            imported.removeprefix("skci.")
-            for imported in imports_of(module)
-            if imported.removeprefix("skci.") in MODULES
-        }
-        for module in MODULES
-    }
-    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+    sorter = graphlib.TopologicalSorter()
+    for module, imported in IMPORTS:
+        if imported.removeprefix("skci.") in MODULES:
+            sorter.add(module, imported.removeprefix("skci."))
+    sorter.prepare()  # raises CycleError
 
 
 def test_names_are_imported_from_where_type_checkers_find_them():
@@ -272,31 +227,23 @@ def test_modules_list_what_users_may_use_and_nothing_else():
     for name in PUBLIC_MODULES:
         module = getattr(skci, name)
         listed = dir(module)
-        assert listed == sorted(module.__all__)
-        assert len({*listed}) == len(listed)
+        assert listed == sorted({*module.__all__})
         for each in listed:
             value = getattr(module, each)
-            assert not each.startswith("_")
-            assert not isinstance(value, ModuleType)
-            assert value.__doc__
-            assert value.__module__.startswith("skci.")
+            assert not each.startswith("_") and not isinstance(value, ModuleType)
+            assert value.__doc__ and value.__module__.startswith("skci.")
     for each in {*dir(skci)} - {"__version__", *PUBLIC_MODULES}:
         assert callable(getattr(skci, each))
-    out = {"TYPE_CHECKING", "lazy_names", "version", "data", "measures", "evaluation"}
-    assert not out & {*dir(skci)}
 
 
 @pytest.mark.slow
 def test_metrics_are_imported_without_what_only_entry_points_need():
-    code = (
-        "import sys; from skci import F1CI; F1CI()([0, 1] * 30, [0, 1] * 30).low; "
-        "print(*sys.modules)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    imported = {".".join(name.split(".")[:2]) for name in run.stdout.decode().split()}
-    unwanted = {"skci.evaluation", "skci.resampling", "sklearn.linear_model"}
+    code = "import sys; from skci import F1CI; F1CI()([0, 1] * 30, [0, 1] * 30).low; "
+    command = [sys.executable, "-c", code + "print(*sys.modules)"]
+    run = subprocess.run(command, capture_output=True, check=True, text=True)
+    imported = {".".join(name.split(".")[:2]) for name in run.stdout.split()}
     assert "skci.metrics" in imported
-    assert not unwanted & imported
+    assert not imported & {"skci.evaluation", "skci.resampling", "sklearn.linear_model"}
 
 
 DEVELOPMENT = {"test", "lint", "docs", "bench", "trackers"}
@@ -325,14 +272,10 @@ def test_a_missing_package_is_shown_as_such(capsys, monkeypatch):
 
 
 def test_every_dependency_is_shown(capsys):
-    found = shown(capsys)
-    required, optional = set(), set()
+    found, known = shown(capsys), set()
     for requirement in requires("skci"):
-        name = re.match(r"[\w-]+", requirement)[0]
         extra = re.search(r"extra == .([\w-]+)", requirement)
-        if extra is None:
-            required.add(name)
-        elif extra[1] not in DEVELOPMENT and name != "skci":
-            optional.add(name)
+        if extra is None or extra[1] not in DEVELOPMENT:
+            known.add(re.match(r"[\w-]+", requirement)[0])
     packages = found.keys() - {"python", "executable", "machine"}
-    assert packages == required | optional | {"skci", "polars"}  # read by narwhals
+    assert packages == known | {"skci", "polars"}  # read by narwhals

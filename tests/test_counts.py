@@ -1,13 +1,14 @@
 """How often rows occur: the report is that of the rows repeated."""
 
 import tracemalloc
-import warnings
 
 import numpy as np
 import pytest
+from battery import joint_limits, quiet
 from numbers_battery import CASES as OF_NUMBERS
 from numpy.testing import assert_allclose
 from slow import each_once
+from tables import table
 
 from skci import available_metrics, joint_report
 from skci.metrics.names import resolve_metric
@@ -87,17 +88,17 @@ def repeated(values, counts=COUNTS):
 
 def report_of(y, predicted, scores, metrics, **options):
     """Report, its individual limits, and their warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        report = joint_report(y, predicted, y_score=scores, metrics=metrics, **options)
-        alone = report.individual()
-        limits = [alone[key].confidence_interval() for key in alone]
-    return report, np.array(limits), {str(each.message) for each in caught}
+    report = quiet(
+        joint_report, y, predicted, y_score=scores, metrics=metrics, **options
+    )
+    return report, quiet(joint_limits, report.individual()), {*report.warnings}
 
 
 def everything_of(report):
     source, errors = report._joint.source, np.sqrt(np.diag(report.covariance))
+    compared = report.differences() if len(report.models) > 1 else report
     return {
+        "differences": compared.covariance,
         "estimates": report.estimates,
         "covariance": report.covariance,
         "df": source.degrees_of_freedom,
@@ -108,13 +109,11 @@ def everything_of(report):
 
 @pytest.mark.parametrize(("kind", "design"), each_once(DATA, DESIGNS))
 def test_the_report_is_that_of_repeated_rows(kind, design):
-    y, predicted, scores, metrics = DATA[kind]
+    *columns, metrics = DATA[kind]
     rows = DESIGNS[design]
-    report, limits, warned = report_of(
-        y, predicted, scores, metrics, counts=COUNTS, **rows
-    )
+    report, limits, warned = report_of(*columns, metrics, counts=COUNTS, **rows)
     expected, expected_limits, expected_warned = report_of(
-        *map(repeated, (y, predicted, scores)), metrics, **repeated(rows)
+        *map(repeated, columns), metrics, **repeated(rows)
     )
     assert list(report) == list(expected)
     assert report.n_samples == expected.n_samples
@@ -129,92 +128,46 @@ def test_the_report_is_that_of_repeated_rows(kind, design):
     assert warned == expected_warned
 
 
-@pytest.mark.parametrize("kind", ["labels", "scores", "numbers"])
-def test_differences_are_those_of_repeated_rows(kind):
-    y, predicted, scores, _ = DATA[kind]
-    metrics = {"labels": "f1", "scores": "roc_auc", "numbers": "r2"}[kind]
-    weights = DESIGNS["weights"]["sample_weight"]
-    reports = [
-        joint_report(y, predicted, y_score=scores, metrics=metrics, **rows)
-        for y, predicted, scores, rows in (
-            (y, predicted, scores, {"counts": COUNTS, "sample_weight": weights}),
-            (
-                *map(repeated, (y, predicted, scores)),
-                {"sample_weight": repeated(weights)},
-            ),
-        )
-    ]
-    found, expected = (report.differences().to_dict() for report in reports)
-    assert found.keys() == expected.keys()
-    for name in ("estimate", "low", "high", "standard_error", "pvalue"):
-        assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, float, object])
-def test_counts_of_any_type(dtype):
-    y, p = [0, 1, 1, 0] * 10, [0, 1, 0, 1] * 10
-    counts = np.array([1, 0, 1, 1] * 10).astype(dtype)
-    report = joint_report(y, p, counts=counts, metrics="accuracy", method="delta")
-    assert report.n_samples == 30
-    assert report["y_pred", "accuracy"] == pytest.approx(1 / 3, rel=1e-15)
-
-
-def test_a_table_of_counts_is_its_confusion_matrix():
-    report = joint_report(
-        ["no", "no", "yes", "yes"],
-        ["no", "yes", "no", "yes"],
-        counts=[2_000_000_000, 10, 30, 4_000_000_000],
-        metrics=["accuracy", "f1"],
-        pos_label="yes",
-    )
+@pytest.mark.parametrize("dtype", [int, np.uint64, float, object])
+def test_a_table_of_counts_is_its_confusion_matrix(dtype):
+    counts = np.array([2_000_000_000, 10, 30, 4_000_000_000], dtype=dtype)
+    options = {"metrics": ["accuracy", "f1"], "counts": counts}
+    report = joint_report([0, 0, 1, 1], [0, 1, 0, 1], **options)
     assert report.n_samples == 6_000_000_040
-    accuracy, f1 = report.estimates
-    assert accuracy == pytest.approx(6_000_000_000 / 6_000_000_040, rel=1e-15)
-    assert f1 == pytest.approx(8e9 / (8e9 + 40), rel=1e-15)
+    expected = [6_000_000_000 / 6_000_000_040, 8e9 / (8e9 + 40)]
+    assert report.estimates == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("counts", "error", "message"),
-    [
-        (
-            [1, 1.5, 1],
-            ValueError,
-            "counts must hold whole numbers .* got 1.5; pass weights",
-        ),
-        ([1, -1, 1], ValueError, "counts must hold finite numbers, none negative"),
-        ([0, 0, 0], ValueError, "counts must hold finite numbers, .* not all zero"),
-        ([1, np.nan, 1], ValueError, "counts must hold finite numbers, got nan in row"),
-        ([1, 2.0**60, 1], ValueError, r"counts must hold whole numbers up to 2\*\*53"),
-        (["a", "b", "c"], TypeError, "counts must hold numbers, got 'a'"),
-        ([1, 1], ValueError, "counts must have an entry for each of the 3 rows"),
-        (3, TypeError, "counts must be an array of numbers, got int"),
-    ],
+    ("counts", "message"),
+    table(r"""
+[1, 1.5, 1] -> counts must hold whole numbers .* got 1.5; pass weights
+[1, -1, 1] -> counts must hold finite numbers, none negative
+[0, 0, 0] -> counts must hold finite numbers, .* not all zero
+[1, np.nan, 1] -> counts must hold finite numbers, got nan in row
+[1, 2.0**60, 1] -> counts must hold whole numbers up to 2\*\*53
+["a", "b", "c"] -> counts must hold numbers, got 'a'
+[1, 1] -> counts must have an entry for each of the 3 rows
+3 -> counts must be an array of numbers, got int
+"""),
 )
-def test_wrong_counts(counts, error, message):
-    with pytest.raises(error, match=f"^{message}"):
-        joint_report([0, 1, 1], [0, 1, 0], counts=counts, metrics="accuracy")
+def test_wrong_counts(counts, message):
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        joint_report([0, 1, 1], [0, 1, 0], counts=eval(counts), metrics="accuracy")
 
 
 def test_memory_does_not_grow_with_counts():
-    """Not even where the tail of all rows has millions of them."""
-    y, predicted = NUMBERS[:60], GUESSES["A"][:60]
+    """Not even where the tail of all rows, or a bin, has millions of them."""
+    y, predicted, counts = NUMBERS[:60], GUESSES["A"][:60], np.full(60, 10**13)
     names = ["mean_absolute_error", "mean_squared_error", "r2"]
     joint_report(y, predicted, metrics=names)  # imports what it needs
     tracemalloc.start()
-    report = joint_report(y, predicted, metrics=names, counts=np.full(60, 10**13))
-    widths = [np.diff(report[key].confidence_interval())[0] for key in report]
-    peak = tracemalloc.get_traced_memory()[1]
+    report = joint_report(y, predicted, metrics=names, counts=counts)
+    name, rows = "squared_calibration_error", (Y[:60], None, SCORES["A"][:60])
+    bins = report_of(*rows, name, counts=counts)[0]
+    assert 0 < max(report.half_widths) < 1e-5
+    assert tracemalloc.get_traced_memory()[1] < 2**24
     tracemalloc.stop()
-    assert report.n_samples == 60 * 10**13
-    assert 0 < max(widths) < 1e-5
-    assert peak < 2**24
-
-
-def test_bins_of_quantiles_do_not_grow_with_counts():
-    name, counts = "squared_calibration_error", np.arange(1, 61)
-    found, expected = (
-        joint_report(Y[:60], y_score=SCORES["A"][:60], metrics=name, counts=each)
-        for each in (counts * 10**13, counts * 10**3)
-    )
-    assert found.n_samples == 10**10 * expected.n_samples
-    assert_allclose(found.estimates, expected.estimates, rtol=1e-3)
+    assert report.n_samples == bins.n_samples == 60 * 10**13
+    expected = report_of(*rows, name, counts=np.full(60, 10**3))[0]
+    assert_allclose(bins.estimates, expected.estimates, rtol=1e-3)

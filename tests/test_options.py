@@ -15,30 +15,17 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from tables import table
 
-from skci import (
-    F1CI,
-    AccuracyCI,
-    DiagnosticOddsRatioCI,
-    FBetaCI,
-    JaccardCI,
-    JointEvaluator,
-    LiftCI,
-    OverlapCI,
-    PrecisionCI,
-    TverskyCI,
-    classification_report_ci,
-    confusion_matrix_report,
-    cross_validate_report,
-    joint_intervals,
-    joint_report,
-    roc_report,
-    sample_size,
-)
-from skci.inference import critical_value
+import skci
+from skci import F1CI, JointEvaluator, joint_report
 
 Y, P = labels()
+X = np.c_[P]
 MATRIX = [[50, 10], [15, 25]]
+TARGETS = np.eye(2, dtype=int)
+SCALED = make_pipeline(StandardScaler(), LogisticRegression())
+FRAME = pd.DataFrame({"a": P, "b": P})[["a", "b", "a"]]
 
 
 class Predicts:
@@ -55,208 +42,192 @@ class Predicts:
         return np.asarray(X)[:, 0] > 0
 
 
-def every_way(metric="f1", **options):
+class Scores(Predicts):
+    """A model that predicts no labels."""
+
+    def predict(self, X):
+        return super().predict(X) * 0.4
+
+
+class Few(Predicts):
+    """A model that leaves out a row."""
+
+    def predict(self, X):
+        return super().predict(X)[1:]
+
+
+def every_way(metrics="f1", **options):
     """Calls that take the options of a report."""
-    yield lambda: joint_report(Y, P, metrics=metric, **options)
-    yield lambda: confusion_matrix_report(MATRIX, metrics=metric, **options)
-    yield lambda: JointEvaluator({"a": Predicts()}, metric, **options).evaluate(
-        np.c_[P], Y
-    )
+    yield lambda: joint_report(Y, P, metrics=metrics, **options)
+    yield lambda: skci.confusion_matrix_report(MATRIX, metrics=metrics, **options)
+    evaluator = JointEvaluator({"a": Predicts()}, metrics, **options)
+    yield lambda: evaluator.evaluate(X, Y)
 
 
-# Of metrics
-
-
-@pytest.mark.parametrize(
-    ("level", "hint"),
-    [
-        *[(level, "") for level in [0, 1, -0.1, 1.5, 100, np.nan]],
-        *[(level, "") for level in ["0.95", None, True, []]],
-        *[(95, "; did you mean 0.95?"), (99.9, "; did you mean 0.999?")],
-    ],
-)
-def test_confidence_level(level, hint):
-    message = re.escape(
-        "confidence_level must be a number between 0 and 1, both excluded, "
-        f"got {level!r}{hint}"
-    )
-    calls = [
-        *every_way(confidence_level=level),
-        *every_way(AccuracyCI(confidence_level=level)),
-        lambda: F1CI(confidence_level=level)(Y, P),
-        lambda: F1CI(confidence_level=level).from_confusion_matrix(MATRIX),
-        lambda: joint_report(Y, P, metrics="f1").at(level),
-        lambda: classification_report_ci(Y, P, confidence_level=level),
-        lambda: roc_report(Y, 0.5 * P, confidence_level=level),
-        lambda: joint_intervals([0.5], [[0.1]], confidence_level=level),
-        lambda: critical_value(np.eye(2), level),
-        lambda: sample_size("accuracy", 0.1, expected=0.8, confidence_level=level),
-    ]
-    if level is not None:  # which stands for the level of the estimate
-        calls.append(lambda: F1CI()(Y, P).confidence_interval(level))
+def refused(calls, message, error=ValueError):
     for call in calls:
-        with pytest.raises(ValueError, match=f"^{message}$"):
+        with pytest.raises(error, match=message):
             call()
 
 
-@pytest.mark.parametrize("method", ["", "spline", 5, ["delta"], True])
-def test_unknown_method(method):
-    message = rf"^method must be one of \['auto', .*\], got {re.escape(repr(method))}$"
-    for call in [
-        *every_way(method=method),
-        *every_way(F1CI(method=method)),
-        lambda: F1CI(method=method)(Y, P),
-        lambda: F1CI(method=method).from_confusion_matrix(MATRIX),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+# Of metrics and reports
+
+LEVEL = "confidence_level must be a number between 0 and 1, both excluded, got"
+METHOD = r"method must be one of \['auto', .*\], got"
+ZERO = r"zero_division must be 0, 1 or numpy\.nan, got"
+USE = "use one of \\['delta', "
 
 
 @pytest.mark.parametrize(
-    ("cls", "method", "need"),
-    [
-        (F1CI, "wilson", "a proportion, which 'f1' is not"),
-        (LiftCI, "jeffreys", "a proportion, which 'lift' is not"),
-        (DiagnosticOddsRatioCI, "clopper-pearson", "which .* is not"),
-        (FBetaCI, "agresti-coull", "a proportion, which 'f3' is not"),
-        (OverlapCI, "score", "a smooth measure .*, which 'overlap' is not"),
-        (LiftCI, "plus-four", "which 'lift' is not"),
-    ],
+    ("options", "message"),
+    table(rf"""
+confidence_level=0 -> {LEVEL} 0$
+confidence_level=1 -> {LEVEL} 1$
+confidence_level=np.nan -> {LEVEL} nan$
+confidence_level="0.95" -> {LEVEL} '0.95'$
+confidence_level=None -> {LEVEL} None$
+confidence_level=True -> {LEVEL} True$
+confidence_level=95 -> {LEVEL} 95; did you mean 0.95\?$
+confidence_level=99.9 -> {LEVEL} 99.9; did you mean 0.999\?$
+method="" -> {METHOD} ''$
+method=["delta"] -> {METHOD} \['delta'\]$
+method=True -> {METHOD} True$
+method="wilson" -> method='wilson' needs .*a proportion, which 'f1' is not; {USE}
+zero_division=2 -> {ZERO} 2$
+zero_division=None -> {ZERO} None$
+zero_division=[0] -> {ZERO} \[0\]$
+"""),
 )
-def test_refused_method_says_which_serve(cls, method, need):
-    message = rf"^method='{method}' needs .*{need}; use one of \['delta', "
-    options = {"beta": 3} if cls is FBetaCI else {}
-    for call in [
-        lambda: cls(method=method, **options)(Y, P),
-        lambda: cls(method=method, **options).from_confusion_matrix(MATRIX),
-        *every_way(cls(**options), method=method),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+def test_wrong_options(options, message):
+    given = eval(f"dict({options})")
+    calls = [*every_way(F1CI(**given))]
+    if "zero_division" not in given:
+        calls += every_way(**given)
+    calls.append(lambda: F1CI(**given)(Y, P))
+    calls.append(lambda: F1CI(**given).from_confusion_matrix(MATRIX))
+    refused(calls, f"^{message}")
 
 
-def test_method_of_the_metric_wins_over_a_report_s():
-    metrics = ["f1", PrecisionCI(method="jeffreys"), OverlapCI(method="delta")]
-    report = joint_report(Y, P, metrics=metrics, method="score")
-    assert report.to_dict()["method"] == ["score", "jeffreys", "delta"]
+def test_every_entry_point_checks_the_level():
+    level = {"confidence_level": 95}
+    calls = [
+        lambda: joint_report(Y, P, metrics="f1").at(95),
+        lambda: skci.classification_report_ci(Y, P, **level),
+        lambda: skci.roc_report(Y, 0.5 * P, **level),
+        lambda: skci.joint_intervals([0.5], [[0.1]], **level),
+        lambda: skci.inference.critical_value(np.eye(2), 95),
+        lambda: skci.sample_size("accuracy", 0.1, expected=0.8, **level),
+        lambda: F1CI()(Y, P).confidence_interval(95),
+    ]
+    refused(calls, rf"^{LEVEL} 95; did you mean 0.95\?$")
 
 
-@pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, None, "1", True, [1]])
-def test_weights(weight):
-    for metric, parameter in [
-        (FBetaCI(weight), "beta"),
-        (TverskyCI(weight, 1), "alpha"),
-        (TverskyCI(1, weight), "beta"),
-    ]:
-        message = f"{parameter} must be a finite number above 0, got {weight!r}"
-        for call in (lambda: metric(Y, P), lambda: joint_report(Y, P, metrics=metric)):  # noqa: B023
-            with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-                call()
+@pytest.mark.parametrize(
+    ("metric", "method", "need"),
+    table("""
+LiftCI() -> jeffreys -> a proportion, which 'lift' is not
+DiagnosticOddsRatioCI() -> clopper-pearson -> which .* is not
+FBetaCI(3) -> agresti-coull -> a proportion, which 'f3' is not
+OverlapCI() -> score -> a smooth measure .*, which 'overlap' is not
+LiftCI() -> plus-four -> which 'lift' is not
+"""),
+)
+def test_refused_method_says_which_serve(metric, method, need):
+    metric = eval(f"skci.{metric}")
+    calls = [*every_way(metric, method=method), lambda: metric(Y, P, method=method)]
+    refused(calls, rf"^method='{method}' needs .*{need}; {USE}")
 
 
-@pytest.mark.parametrize("value", [2, 0.5, -1, "warn", None, np.inf, [0]])
-def test_zero_division(value):
-    got = re.escape(repr(value))
-    message = rf"^zero_division must be 0, 1 or numpy\.nan, got {got}$"
-    for call in [
-        lambda: JaccardCI(zero_division=value)(Y, P),
-        *every_way(F1CI(zero_division=value)),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            call()
+WEIGHT = "must be a finite number above 0, got"
 
 
-@pytest.mark.parametrize("bound", ["upper", True, 0, "Low"])
-def test_bound_of_a_scorer(bound):
-    with pytest.raises(ValueError, match=f"^bound must be .*, got {bound!r}$"):
-        F1CI().scorer(bound=bound)
-
-
-def every_metric(matrix):
-    return confusion_matrix_report(matrix, metrics="f1")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    table(rf"""
+skci.FBetaCI(0)(Y, P) -> ^beta {WEIGHT} 0$
+skci.FBetaCI(np.inf)(Y, P) -> ^beta {WEIGHT} inf$
+skci.FBetaCI("1")(Y, P) -> ^beta {WEIGHT} '1'$
+skci.TverskyCI(-1, 1)(Y, P) -> ^alpha {WEIGHT} -1$
+skci.TverskyCI(1, None)(Y, P) -> ^beta {WEIGHT} None$
+F1CI().scorer(bound="upper") -> ^bound must be .*, got 'upper'$
+F1CI().scorer(bound=0) -> ^bound must be .*, got 0$
+F1CI(average="macro", labels=[1, 1])(Y, P) -> labels must be distinct
+F1CI(average="macro", labels=[1, 5])(TARGETS, TARGETS)
+    -> labels must be among the targets \[0, 1\], got \[5\]
+F1CI(average="macro", labels=[7, 1]).from_confusion_matrix(MATRIX)
+    -> among the labels \[0, 1\], got \[7\]$
+joint_report(Y, [("a", P), ("b", P), ("a", Y)], metrics="f1")
+    -> ^y_pred must have distinct names, got the duplicates \['a'\]$
+joint_report(Y, FRAME, metrics="f1")
+    -> ^y_pred must have distinct names, got the duplicates \['a'\]$
+joint_report(Y, {{}}, metrics="f1") -> y_pred must hold at least one entry, got none
+joint_report(Y, FRAME[[]], metrics="f1")
+    -> y_pred must hold at least one entry, got none
+joint_report(Y, [("a", P, P)], metrics="f1")
+    -> y_pred must be a mapping .* an entry tuple
+joint_report(Y, np.c_[P, P], metrics="f1")
+    -> y_pred must .* shape \(400, 2\); to report on
+joint_report(Y, [["a", P]], metrics="f1") -> y_pred must be .*, got nested sequences
+joint_report(Y, None, metrics="f1")
+    -> y_pred= must be given for metrics of labels, got None for
+joint_report(Y, {{"a": P, "b": P[1:]}}, metrics="f1")
+    -> y_pred\['b'\] must .* the 400 rows of
+joint_report(Y, P, metrics="f1", method={{"f2": "delta"}})
+    -> ^method must be a name or a mapping
+"""),
+)
+def test_wrong_calls(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        eval(call)
 
 
 @pytest.mark.parametrize(
     ("matrix", "got"),
-    [
-        ([[1, 2]], r"shape \(1, 2\)"),
-        (np.array(5), r"shape \(\)"),
-        (np.ma.masked_equal([[1, 2], [3, 4]], 4), "no masked entries, got 1"),
-        (np.ones((3, 2)), r"shape \(3, 2\)"),
-        ([["1", "2"], ["3", "4"]], "'1'"),
-        ([[1, np.nan], [3, 4]], "nan"),
-        ([[True, False], [True, True]], "True"),
-        ([[1, -2], [3, 4]], "-2"),
-        ([[1.5, 2], [3, 4]], "1.5"),
-        ([[0, 0], [0, 0]], r"\[\[0, 0\], \[0, 0\]\]"),
-    ],
+    table(r"""
+[[1, 2]] -> shape \(1, 2\)
+np.array(5) -> shape \(\)
+np.ma.masked_equal([[1, 2], [3, 4]], 4) -> no masked entries, got 1
+np.ones((3, 2)) -> shape \(3, 2\)
+[["1", "2"], ["3", "4"]] -> '1'
+[[1, np.nan], [3, 4]] -> nan
+[[True, False], [True, True]] -> True
+[[1, -2], [3, 4]] -> -2
+[[1.5, 2], [3, 4]] -> 1.5
+[[0, 0], [0, 0]] -> \[\[0, 0\], \[0, 0\]\]
+"""),
 )
 def test_confusion_matrix(matrix, got):
-    for call in (AccuracyCI().from_confusion_matrix, every_metric):
-        with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
-            call(matrix)
-
-
-TARGETS = np.eye(2, dtype=int)
-
-
-@pytest.mark.parametrize(
-    ("metric", "data", "message"),
-    [
-        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must be distinct"),
-        (
-            F1CI(average="macro", labels=[1, 5]),
-            (TARGETS, TARGETS),
-            r"labels must be among the targets \[0, 1\], got \[5\]",
-        ),
-    ],
-)
-def test_wrong_classes(metric, data, message):
-    with pytest.raises(ValueError, match=message):
-        metric(*data)
-
-
-def test_wrong_labels_of_a_confusion_matrix():
-    with pytest.raises(ValueError, match=r"among the labels \[0, 1\], got \[7\]$"):
-        F1CI(average="macro", labels=[7, 1]).from_confusion_matrix(MATRIX)
-
-
-# Names
+    matrix, message = eval(matrix), f"^matrix must .*{got}"
+    refused([lambda: skci.AccuracyCI().from_confusion_matrix(matrix)], message)
+    refused([lambda: skci.confusion_matrix_report(matrix, metrics="f1")], message)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [
-        ("acuracy", "unknown metric 'acuracy'; did you mean 'accuracy'?"),
-        ("Recal", "unknown metric 'Recal'; did you mean 'recall'?"),
-        ("jacard_score", "did you mean 'jaccard'?"),
-        ("sensitivty", "did you mean 'sensitivity'?"),
-        ("f-1", "unknown metric 'f-1'; available_metrics() lists all"),
-        ("lift_macros", "unknown metric 'lift_macros'"),
-        ("mcc_macro", "'matthews_corrcoef' does not have"),
-        ("fp_rate", "metric 'fp_rate'; available_metrics"),  # not the opposite rate
-        ("qqq", "unknown metric 'qqq'; available_metrics() lists all"),
-        ("neg_acuracy", "unknown metric 'neg_acuracy'; did you mean 'accuracy'?"),
-        ("neg_mcc_macro", "metric 'neg_mcc_macro' is not available, because"),
-        ("f0", "beta must be a finite number above 0, got 0.0"),
-    ],
+    table("""
+acuracy -> unknown metric 'acuracy'; did you mean 'accuracy'?
+Recal -> unknown metric 'Recal'; did you mean 'recall'?
+jacard_score -> did you mean 'jaccard'?
+f-1 -> unknown metric 'f-1'; available_metrics() lists all
+lift_macros -> unknown metric 'lift_macros'
+mcc_macro -> 'matthews_corrcoef' does not have
+fp_rate -> metric 'fp_rate'; available_metrics
+neg_acuracy -> unknown metric 'neg_acuracy'; did you mean 'accuracy'?
+neg_mcc_macro -> metric 'neg_mcc_macro' is not available, because
+f0 -> beta must be a finite number above 0, got 0.0
+"""),
 )
 def test_unknown_metric(name, message):
-    for call in [
-        *every_way(name),
-        *every_way({"mine": name}),
-        *every_way(["f1", name]),
-    ]:
-        with pytest.raises(ValueError, match=re.escape(message)):
-            call()
+    """As fp_rate, which is not the opposite rate."""
+    for metrics in (name, {"mine": name}, ["f1", name]):
+        refused(every_way(metrics), re.escape(message))
 
 
 @pytest.mark.parametrize("metric", [5, None, F1CI, ("a", "f1"), np.mean])
 def test_things_that_are_not_metrics(metric):
     message = "^metrics must be names or metric objects .*, got "
-    for call in [*every_way([metric]), *every_way({"mine": metric})]:
-        with pytest.raises(TypeError, match=message + re.escape(repr(metric))):
-            call()
+    for metrics in ([metric], {"mine": metric}):
+        refused(every_way(metrics), message + re.escape(repr(metric)), TypeError)
 
 
 @pytest.mark.parametrize(
@@ -268,87 +239,45 @@ def test_things_that_are_not_metrics(metric):
     ],
 )
 def test_no_metrics_and_metrics_of_one_name(metrics, message):
-    for call in every_way(metrics):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
-@pytest.mark.parametrize(
-    "models",
-    [[("a", P), ("b", P), ("a", Y)], pd.DataFrame({"a": P, "b": P})[["a", "b", "a"]]],
-)
-def test_models_of_one_name(models):
-    message = r"^y_pred must have distinct names, got the duplicates \['a'\]$"
-    with pytest.raises(ValueError, match=message):
-        joint_report(Y, models, metrics="f1")
-
-
-@pytest.mark.parametrize(
-    ("y_pred", "error", "message"),
-    [
-        ({}, ValueError, "y_pred must hold at least one entry, got none"),
-        (pd.DataFrame(), ValueError, "y_pred must hold at least one entry, got none"),
-        ([("a", P, P)], TypeError, "y_pred must be a mapping .* an entry tuple"),
-        (np.c_[P, P], ValueError, r"y_pred must .* shape \(400, 2\); to report on"),
-        ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
-        (None, ValueError, "y_pred= must be given for metrics of labels, got None for"),
-        ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* the 400 rows of"),
-    ],
-)
-def test_predictions(y_pred, error, message):
-    with pytest.raises(error, match=f"^{message}"):
-        joint_report(Y, y_pred, metrics="f1")
+    refused(every_way(metrics), message)
 
 
 # Estimators
 
 
 @pytest.mark.parametrize(
-    ("estimators", "error", "message"),
-    [
-        (
-            LogisticRegression,
-            TypeError,
-            "instances with a predict .*Logistic",
-        ),
-        (make_pipeline(StandardScaler()), TypeError, "a mapping .*, got Pipeline"),
-        ([Predicts(), P], TypeError, "a mapping .*, got an entry <.*Predicts"),
-        ([Predicts(), ("a", Predicts())], TypeError, "a mapping .*, got an entry <"),
-        (None, TypeError, "a mapping .*, got None"),
-        ("ab", TypeError, "a mapping .*, got an entry 'a'"),
-        ({}, ValueError, "at least one entry, got none"),
-        ([("a", Predicts()), ("a", Predicts())], ValueError, r"duplicates \['a'\]"),
-        ({"a": StandardScaler()}, TypeError, "got Standard.* for 'a'"),
-        (
-            {"a": LogisticRegression},
-            TypeError,
-            "instances with a predict .*Logistic",
-        ),
-        ({"a": P}, TypeError, "a predict method, got ndarray of shape .* for 'a'"),
-    ],
+    ("estimators", "message"),
+    table(r"""
+LogisticRegression -> instances with a predict .*Logistic
+make_pipeline(StandardScaler()) -> a mapping .*, got Pipeline
+[Predicts(), P] -> a mapping .*, got an entry <.*Predicts
+None -> a mapping .*, got None
+"ab" -> a mapping .*, got an entry 'a'
+{} -> at least one entry, got none
+[("a", Predicts()), ("a", Predicts())] -> duplicates \['a'\]
+{"a": StandardScaler()} -> got Standard.* for 'a'
+{"a": P} -> a predict method, got ndarray of shape .* for 'a'
+"""),
 )
-def test_estimators(estimators, error, message):
-    evaluator = JointEvaluator(estimators, "f1")
+def test_estimators(estimators, message):
+    evaluator = JointEvaluator(eval(estimators), "f1")
     repr(evaluator)  # tells nothing wrong, but works
-    with pytest.raises(error, match=f"^estimators must (be|hold|have) .*{message}"):
-        evaluator.evaluate(np.c_[P], Y)
+    message = f"^estimators must (be|hold|have) .*{message}"
+    refused([lambda: evaluator.evaluate(X, Y)], message, (TypeError, ValueError))
 
 
 def test_estimators_are_named_by_their_class():
     """As in make_pipeline, and numbered where there are several of one class."""
-    logit, tree = LogisticRegression().fit(np.c_[P], Y), Predicts()
-    X = np.c_[P]
-    steps = [logit, tree, logit]
+    logit = LogisticRegression().fit(X, Y)
+    steps = [logit, Predicts(), logit]
     names = [name for name, _ in make_pipeline(*steps).steps]
     assert names == ["logisticregression-1", "predicts", "logisticregression-2"]
-    evaluator = JointEvaluator(steps, "accuracy")
-    assert evaluator.evaluate(X, Y).models == names
+    assert JointEvaluator(steps, "accuracy").evaluate(X, Y).models == names
     forest = RandomForestClassifier(2, random_state=0).fit(X, Y)  # iterates over trees
-    for one in (logit, make_pipeline(StandardScaler(), logit).fit(X, Y), forest):
+    for one in (logit, SCALED.fit(X, Y), forest):
         report = JointEvaluator(one, "accuracy").evaluate(X, Y)
         assert report.models == [type(one).__name__.lower()]
-        named = JointEvaluator({"a": one}, "accuracy").evaluate(X, Y)
-        assert report.estimates.tolist() == named.estimates.tolist()
+        assert report.estimates == pytest.approx([one.score(X, Y)])
 
 
 @pytest.mark.parametrize(
@@ -362,7 +291,7 @@ def test_estimators_are_named_by_their_class():
 def test_unfitted_estimator(estimator):
     models = {"fitted": Predicts(), "my model": estimator}
     with pytest.raises(NotFittedError, match=r"^my model: .* is not fitted"):
-        JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
+        JointEvaluator(models, "f1").evaluate(X, Y)
 
 
 class OwnError(Exception):
@@ -382,15 +311,15 @@ class OwnError(Exception):
 def test_estimator_that_raises(error, kind, message):
     models = {"good": Predicts(), "my model": Predicts(error)}
     with pytest.raises(kind, match=message) as caught:
-        JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
+        JointEvaluator(models, "f1").evaluate(X, Y)
     assert caught.value.__cause__ is error
 
 
 def test_estimators_may_predict_in_processes_that_share_nothing():
-    models = {"A": Predicts(), "B": LogisticRegression().fit(np.c_[P], Y)}
-    expected = JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
+    models = {"A": Predicts(), "B": LogisticRegression().fit(X, Y)}
+    expected = JointEvaluator(models, "f1").evaluate(X, Y)
     with parallel_backend("multiprocessing", n_jobs=2):
-        found = JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
+        found = JointEvaluator(models, "f1").evaluate(X, Y)
     assert found.estimates.tolist() == expected.estimates.tolist()
 
 
@@ -405,73 +334,61 @@ def test_a_label_that_an_estimator_does_not_know():
     probabilities = np.column_stack([fitted.predict_proba(X), np.zeros(300)])
     expected = roc_auc_score(y, probabilities, multi_class="ovr")
     assert report.estimates == pytest.approx([expected])
-    fitted = LinearSVC().fit(X[known], y[known])
-    message = (
-        r"^margin: decision_function must have .* no column for \['d'\], got classes_"
-    )
+    margin = {"margin": LinearSVC().fit(X[known], y[known])}
+    message = r"^margin.*: decision_function must have .* no column for \['d'\], got"
     with pytest.raises(ValueError, match=message):
-        JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
+        JointEvaluator(margin, "roc_auc_ovr").evaluate(X, y)
     folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2
     options = {"metrics": "roc_auc_ovr", "cv": folds, "resampling": "corrected-t"}
     with pytest.raises(ValueError, match=r"^margin.*: decision_function must have"):
-        cross_validate_report({"margin": LinearSVC()}, X, y, **options)
+        skci.cross_validate_report(margin, X, y, **options)
 
 
 @pytest.mark.parametrize(
     ("y", "options", "message"),
-    [
-        (np.where(Y, np.nan, 0), {}, "^y must hold a label in every row"),
-        (np.where(P, 2, Y), {}, "^y must hold two labels, got 3: 0, 1, 2;"),
-        (np.where(Y, 0.4, 0.2), {}, "^y must hold class labels, got continuous"),
-        (np.where(Y, "a", "b"), {}, r"^pos_label must be .* \['a', 'b'\], got none"),
-        (Y, {"pos_label": 2}, "^pos_label must be one of .*, got 2"),
-        (Y, {"metrics": "f1x"}, "^unknown metric"),
-        (Y, {"method": "x"}, "^method must be"),
-        (Y, {"confidence_level": 2}, "^confidence_level must be"),
-        (
-            np.where(Y, 0.4, 0.2),
-            {},
-            "; use metrics of numbers, such as 'mean_squared_error'",
-        ),
-    ],
+    table(r"""
+np.where(Y, np.nan, 0) -> {} -> ^y must hold a label in every row
+np.where(P, 2, Y) -> {} -> ^y must hold two labels, got 3: 0, 1, 2;
+np.where(Y, 0.4, 0.2) -> {}
+    -> ^y must hold class labels, got continuous .*; use metrics of numbers, such as
+np.where(Y, "a", "b") -> {} -> ^pos_label must be .* \['a', 'b'\], got none
+Y -> {"pos_label": 2} -> ^pos_label must be one of .*, got 2
+Y -> {"metrics": "f1x"} -> ^unknown metric
+Y -> {"method": "x"} -> ^method must be
+Y -> {"confidence_level": 2} -> ^confidence_level must be
+"""),
 )
 def test_told_before_anything_is_predicted(y, options, message):
     model = Predicts()
-    evaluator = JointEvaluator({"model": model}, **{"metrics": "f1", **options})
+    evaluator = JointEvaluator({"model": model}, **{"metrics": "f1"} | eval(options))
     with pytest.raises(ValueError, match=message):
-        evaluator.evaluate(np.c_[P], y)
+        evaluator.evaluate(X, eval(y))
     assert model.asked == 0
 
 
-def test_bad_predictions_are_told_with_the_name_of_the_estimator():
-    class Scores(Predicts):
-        def predict(self, X):
-            return super().predict(X) * 0.4
-
-    class Few(Predicts):
-        def predict(self, X):
-            return super().predict(X)[1:]
-
-    for model, message in [
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
         (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
         (Few(), r"^odd: predict\(X\) must .* for each of the 400 rows of X, got"),
-    ]:
-        evaluator = JointEvaluator({"fine": Predicts(), "odd": model}, "f1")
-        with pytest.raises(ValueError, match=message):
-            evaluator.evaluate(np.c_[P], Y)
+    ],
+)
+def test_bad_predictions_are_told_with_the_name_of_the_estimator(model, message):
+    with pytest.raises(ValueError, match=message):
+        JointEvaluator({"fine": Predicts(), "odd": model}, "f1").evaluate(X, Y)
+
+
+# Methods
 
 
 def test_methods_by_metric():
-    metrics = ["accuracy", "f1", "mcc"]
-    rows = {"metrics": metrics, "y_pred": P}
+    rows = {"metrics": ["accuracy", "f1", "mcc"], "y_pred": P}
     for others, usual in (({"*": "blurred"}, "blurred"), ({}, "score")):
         report = joint_report(Y, method={"f1": "delta"} | others, **rows)
-        methods = [report["y_pred", name].method for name in metrics]
-        assert methods == [usual, "delta", usual]
-    with pytest.raises(ValueError, match=r"^method must be a name or a mapping"):
-        joint_report(Y, method={"f2": "delta"}, **rows)
-    with pytest.raises(ValueError, match="method='wilson' needs a proportion, which"):
-        joint_report(Y, method="wilson", **rows)
+        assert report.to_dict()["method"] == [usual, "delta", usual]
+    metrics = ["f1", skci.PrecisionCI(method="jeffreys"), skci.OverlapCI()]
+    report = joint_report(Y, P, metrics=metrics, method={"overlap": "delta"})
+    assert report.to_dict()["method"] == ["score", "jeffreys", "delta"]
 
 
 @pytest.mark.parametrize(

@@ -1062,9 +1062,7 @@ def test_few_labels_of_combined_predictions_are_warned_of():
         rank[rows] = np.arange(len(rows))
     truth = partly(y, rank < 3)
     options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
-    with pytest.warns(
-        SmallSampleWarning, match="for which fewer than 5 rows are labelled"
-    ):
+    with pytest.warns(SmallSampleWarning, match="with fewer than 5 labelled rows"):
         joint_report(truth, models, **options)
     joint_report(truth, models["A"], **options)
 

@@ -1,77 +1,55 @@
 """Oracles for estimates, standard errors and covariances; tables for all oracles."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 import numpy as np
 
 import skci
 from benchmarks.accuracy.textbook import TEXTBOOK, values
-from benchmarks.common import Array
-from benchmarks.common.command import Sizes
+from benchmarks.common.pages import yes
 
 _MODELS = 3
 
 
-class Check(NamedTuple):
-    """Differences between skci and an oracle, and the tolerance."""
-
-    what: str
-    oracle: str
-    numbers: int
-    median: float
-    largest: float
-    tolerance: str
-    ratio: float
-    """Largest ratio of a difference to its tolerance."""
-
-    @property
-    def holds(self) -> bool:
-        return self.ratio <= 1  # False for NaN
-
-
-def check(
-    what: str, oracle: str, differences: Any, tolerance: Any, reason: str
-) -> Check:
-    """Summarise differences; their tolerance is one number, or one for each."""
+def check(what, oracle, differences, tolerance, reason):
+    """Row of differences from an oracle; their tolerance is one number, or many."""
     differences = np.abs(differences)
-    return Check(
-        what,
-        oracle,
-        differences.size,
-        float(np.median(differences)),
-        float(np.max(differences)),
-        reason,
-        float(np.max(differences / tolerance)),
-    )
+    ratio = np.max(differences / tolerance)
+    return {
+        "what": what,
+        "oracle": oracle,
+        "numbers": f"{differences.size:,}",
+        "median difference": f"{np.median(differences):.0e}",
+        "maximum": f"{np.max(differences):.0e}",
+        "tolerance": reason,
+        "ratio to it": f"{ratio:.2f}",
+        "holds": yes(ratio <= 1),  # not if it is NaN
+    }
 
 
-def outcomes(models: int) -> Array:
+def outcomes(models):
     """Joint outcomes of the truth and some models, as 0 and 1."""
     return np.array(list(itertools.product([0, 1], repeat=models + 1)))
 
 
-def membership(models: int) -> Array:
+def membership(models):
     """Cell of each model as an indicator, of shape (outcomes, models, 4)."""
     truth, *predictions = outcomes(models).T
     return np.eye(4)[np.stack([3 - truth - 2 * p for p in predictions], axis=-1)]
 
 
-def model_tables(counts: Array) -> Array:
+def model_tables(counts):
     """Counts tp, fp, fn, tn of each model: (..., outcomes) to (..., models, 4)."""
     return np.einsum("...o,orc->...rc", counts, membership(_MODELS))
 
 
-def matrix(table: Iterable[Any]) -> list[list[int]]:
+def matrix(table):
     """Confusion matrix of a table tp, fp, fn, tn."""
     tp, fp, fn, tn = map(int, table)
     return [[tn, fp], [fn, tp]]
 
 
-def jackknives(size: Sizes) -> Iterator[Check]:
+def jackknives(size):
     """Compare standard errors and covariances with jackknife estimates.
 
     Influence values are derivatives. The mean of deleting and adding a row differs from
@@ -115,14 +93,14 @@ def jackknives(size: Sizes) -> Iterator[Check]:
         )
 
 
-def delta_report(counts: Array) -> Any:
+def delta_report(counts):
     """Report on rows with these counts of joint outcomes, by all measures."""
     truth, *predictions = np.repeat(outcomes(_MODELS), counts, axis=0).T
     models = {f"model {k}": each for k, each in enumerate(predictions)}
     return skci.joint_report(truth, models, metrics=[*TEXTBOOK], method="delta")
 
 
-def random_outcomes(rng: np.random.Generator, n: int) -> Array:
+def random_outcomes(rng, n):
     """Random table of some models, with at least two rows in each cell of each model.
 
     The overlap coefficient has no derivative at fp = fn, which is avoided.
@@ -134,7 +112,7 @@ def random_outcomes(rng: np.random.Generator, n: int) -> Array:
             return counts
 
 
-def jackknife(counts: Array) -> Array:
+def jackknife(counts):
     """Covariance of all measures of all models by deleting and adding a row."""
     n, cells = counts.sum(), model_tables(counts)
     estimates = values(cells)

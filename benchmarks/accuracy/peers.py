@@ -3,11 +3,6 @@
 Packages of the extra "bench" are run where they are installed.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
-
 import numpy as np
 from scipy import stats
 from scipy.special import ndtri
@@ -15,13 +10,8 @@ from scipy.special import ndtri
 import skci
 from benchmarks.accuracy.oracles import matrix
 from benchmarks.accuracy.textbook import value
-from benchmarks.common import Array
-from benchmarks.common.command import Sizes
+from benchmarks.common.pages import yes
 from benchmarks.common.peers import installed, with_version
-
-Interval = tuple[float, float]
-Limits = Callable[[Array], Interval]
-"""Interval from a table tp, fp, fn, tn."""
 
 _TABLE = np.array([25, 10, 15, 50])
 _PEER, _PEER_LEVEL = "confidenceinterval", 0.99
@@ -29,28 +19,27 @@ _TOLERANCE = 0.02
 """Tolerance for standard errors and coverage, beyond the Monte Carlo error."""
 
 
-class Mistake(NamedTuple):
-    """A line of the table."""
+def mistake(case, who, theirs, ours, truth, *, confirmed, correct):
+    """Row of a mistake: whether this run shows it, and whether skci is correct."""
+    return {
+        "case": case,
+        "other software": with_version(who),
+        "its result": theirs,
+        "skci": ours,
+        "simulated": truth,
+        "mistake": "confirmed" if confirmed else "not confirmed",
+        "skci correct": yes(correct),
+    }
 
-    case: str
-    who: str
-    theirs: str
-    ours: str
-    truth: str
-    confirmed: bool
-    """Whether this run shows the mistake."""
-    correct: bool
-    """Whether skci is correct."""
 
-
-def mistakes(size: Sizes) -> Iterator[Mistake]:
+def mistakes(size):
     """Reproduce all mistakes."""
     if installed(_PEER):
         yield from standard_errors(size)
     yield from intervals(size)
 
 
-def standard_errors(size: Sizes) -> Iterator[Mistake]:
+def standard_errors(size):
     """Compare with the standard deviation of the estimate over simulated tables."""
     limits = peer_limits("f1_score", average="binary")
     for table in (_TABLE, 100 * _TABLE):
@@ -62,18 +51,18 @@ def standard_errors(size: Sizes) -> Iterator[Mistake]:
         error = simulated / np.sqrt(2 * size.draws)
         digits = max(3, 3 - int(np.floor(np.log10(simulated))))
         their_error, our_error = abs(theirs / simulated - 1), abs(ours / simulated - 1)
-        yield Mistake(
+        yield mistake(
             f"standard error of F1, p^2 for p p', {matrix(table)}",
-            with_version(_PEER),
+            _PEER,
             f"{theirs:.{digits}f}",
             f"{ours:.{digits}f}",
             f"{simulated:.{digits}f} +- {error:.{digits}f}",
-            confirmed=bool(their_error > our_error + error / simulated),
-            correct=bool(our_error < _TOLERANCE + 3 * error / simulated),
+            confirmed=their_error > our_error + error / simulated,
+            correct=our_error < _TOLERANCE + 3 * error / simulated,
         )
 
 
-def peer_limits(function: str, **options: Any) -> Any:
+def peer_limits(function, **options):
     """Intervals of a function of the package confidenceinterval."""
     package = installed(_PEER)
     return package and (
@@ -81,12 +70,12 @@ def peer_limits(function: str, **options: Any) -> Any:
     )
 
 
-def labels(table: Array) -> tuple[Array, Array]:
+def labels(table):
     """Labels and predictions with counts tp, fp, fn, tn."""
     return np.repeat([1, 0, 1, 0], table), np.repeat([1, 1, 0, 0], table)
 
 
-def intervals(size: Sizes) -> Iterator[Mistake]:
+def intervals(size):
     """Compare intervals by simulated coverage."""
     perfect, nearly, empty = [20, 0, 0, 20], [39, 1, 1, 39], [0, 0, 4, 36]
     f1, precision = skci.F1CI(), skci.PrecisionCI()
@@ -107,15 +96,7 @@ def intervals(size: Sizes) -> Iterator[Mistake]:
             yield compared_intervals(case, who, limits, metric, *arrays, size)
 
 
-def compared_intervals(
-    case: str,
-    who: str,
-    theirs: Limits,
-    metric: Any,
-    table: Array,
-    population: Array,
-    size: Sizes,
-) -> Mistake:
+def compared_intervals(case, who, theirs, metric, table, population, size):
     """Both intervals at a table, and their coverage in samples from a population."""
     metric, level = metric.set_params(method="score"), metric.confidence_level
     truth = float(metric.from_confusion_matrix(matrix(population)))
@@ -124,7 +105,7 @@ def compared_intervals(
     tables, counts = np.unique(draws, axis=0, return_counts=True)
     error = np.sqrt(level * (1 - level) / size.tests)
 
-    def ours(table: Array) -> Interval:
+    def ours(table):
         return metric.from_confusion_matrix(matrix(table)).confidence_interval()
 
     texts, possible, covered = [], [], []
@@ -134,9 +115,9 @@ def compared_intervals(
         covers = [low <= truth <= high for low, high in map(limits, tables)]
         covered.append(float(counts @ covers / counts.sum()))
         texts.append(f"[{low:.3f}, {high:.3f}] covers {covered[-1]:.1%}")
-    return Mistake(
+    return mistake(
         f"interval of {case}, {matrix(table)}",
-        with_version(who),
+        who,
         *texts,
         f"{level:.0%} nominal, +- {error:.1%}",
         confirmed=not possible[0] or covered[0] < level - _TOLERANCE,
@@ -144,17 +125,16 @@ def compared_intervals(
     )
 
 
-def bca(table: Array) -> Interval:
+def bca(table):
     """Accuracy by scipy's BCa bootstrap."""
     correct = np.repeat([1.0, 0.0, 0.0, 1.0], table)
     result = stats.bootstrap((correct,), np.mean, n_resamples=999, rng=0)
     return tuple(result.confidence_interval)
 
 
-def peer_report(table: Array) -> Interval:
+def peer_report(table):
     """Precision from a report, which ignores the level for it."""
     report = installed(_PEER).classification_report_with_ci(
         *labels(table), confidence_level=_PEER_LEVEL
     )
-    interval: Interval = report["Precision CI"].iloc[1]
-    return interval
+    return report["Precision CI"].iloc[1]

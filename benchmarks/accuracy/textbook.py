@@ -1,60 +1,42 @@
 """Textbook formulas of all measures, independent of skci."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import numpy as np
 
-from benchmarks.common import Array
 
-
-class Rates(NamedTuple):
-    """Rates that the formulas are written in."""
-
-    accuracy: Array
-    precision: Array
-    recall: Array
-    specificity: Array
-    npv: Array
-    prevalence: Array
-    predicted: Array
-    """Share of rows predicted positive."""
-
-
-def rates(tables: Array) -> Rates:
+def rates(tables):
     """Rates of real or complex tables tp, fp, fn, tn of shape (..., 4)."""
     tp, fp, fn, tn = np.moveaxis(tables, -1, 0)
     n = tp + fp + fn + tn
-    return Rates(
+    return SimpleNamespace(
         accuracy=(tp + tn) / n,
         precision=tp / (tp + fp),
         recall=tp / (tp + fn),
         specificity=tn / (tn + fp),
         npv=tn / (tn + fn),
         prevalence=(tp + fn) / n,
-        predicted=(tp + fp) / n,
+        predicted=(tp + fp) / n,  # positive
     )
 
 
-def harmonic(weight: float) -> Callable[[Rates], Array]:
+def harmonic(weight):
     """Weighted harmonic mean of precision and recall, which has this weight."""
     return lambda r: (1 + weight) / (1 / r.precision + weight / r.recall)
 
 
-def matthews(r: Rates) -> Array:
+def matthews(r):
     right = r.precision * r.recall * r.specificity * r.npv
     wrong = (1 - r.precision) * (1 - r.recall) * (1 - r.specificity) * (1 - r.npv)
     return np.sqrt(right) - np.sqrt(wrong)
 
 
-def kappa(r: Rates) -> Array:
+def kappa(r):
     chance = r.prevalence * r.predicted + (1 - r.prevalence) * (1 - r.predicted)
     return (r.accuracy - chance) / (1 - chance)
 
 
-TEXTBOOK: dict[str, Callable[[Rates], Array]] = {
+TEXTBOOK = {
     "accuracy": lambda r: r.accuracy,
     "error_rate": lambda r: 1 - r.accuracy,
     "hamming_loss": lambda r: 1 - r.accuracy,
@@ -87,12 +69,12 @@ TEXTBOOK: dict[str, Callable[[Rates], Array]] = {
 }
 
 
-def value(name: str, tables: Array) -> Array:
+def value(name, tables):
     """Value of one measure."""
     return TEXTBOOK[name](rates(tables))
 
 
-def values(tables: Array) -> Array:
+def values(tables):
     """Values of all measures, along a new last axis."""
     r = rates(tables)
     return np.stack([measure(r) for measure in TEXTBOOK.values()], axis=-1)

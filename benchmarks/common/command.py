@@ -1,38 +1,19 @@
 """Command-line options, sample sizes and progress."""
 
-from __future__ import annotations
-
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, TypeVar
 
-T = TypeVar("T")
-
-Sizes = SimpleNamespace
-"""Sizes by name."""
+from threadpoolctl import threadpool_limits
 
 BENCHMARKS = Path(__file__).parents[1]
 DOCS = BENCHMARKS.parent / "docs" / "benchmarks"
 
 
-def parser(
-    name: str, description: str | None, *, simulates: bool = False, data: bool = False
-) -> argparse.ArgumentParser:
-    """Make a parser of the options that benchmarks share.
-
-    Parameters
-    ----------
-    name : str
-        Name of the folder.
-    description : str
-    simulates : bool
-        Whether to add the options of simulations.
-    data : bool
-        Whether to add ``--data``.
-    """
+def parser(name, description, *, simulates=False, data=False):
+    """Make a parser of the options of a folder, with those of simulations and data."""
     options = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{name}",
         description=description,
@@ -51,20 +32,19 @@ def parser(
     return options
 
 
-def page_folder(options: argparse.Namespace) -> Path | None:
-    """Make the folder of the pages; None for a quick run without --output."""
-    folder: Path | None = options.output or (None if options.quick else DOCS)
-    if folder:
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def run(main, threads=None):
+    """Run a command without warnings, and exit with the status that it returns."""
+    with warnings.catch_warnings(), threadpool_limits(threads):
+        warnings.simplefilter("ignore")
+        sys.exit(main())
 
 
-def sizes(quick: bool, **pairs: tuple[Any, Any]) -> Sizes:
+def sizes(quick, **pairs):
     """Choose between the full and the quick size of everything."""
-    return Sizes(**{name: pair[quick] for name, pair in pairs.items()})
+    return SimpleNamespace(**{name: pair[quick] for name, pair in pairs.items()})
 
 
-def progress(results: Iterable[T], total: int, name: str) -> Iterator[T]:
+def progress(results, total, name):
     """Show a progress bar on the standard error."""
     for done, result in enumerate(results, 1):
         bar = "#" * (40 * done // total)

@@ -1,26 +1,16 @@
 """Tables of a page, for the terminal and in reStructuredText.
 
 The text of a page is written by hand in ``docs/benchmarks``; a command draws the tables
-of its sections anew.
+of its sections anew. A table is a list of rows, which map columns to text; tables are
+given by the title of their section, with "" for what precedes all sections.
 """
 
-from __future__ import annotations
-
 import re
-from argparse import Namespace
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from benchmarks.common.command import DOCS, page_folder
-
-Row = Mapping[str, str]
-"""Cells by column."""
-Table = Sequence[Row]
-Tables = Mapping[str, Sequence[Table]]
-"""Tables by the title of their section; "" is what precedes all sections."""
+from benchmarks.common.command import DOCS
 
 
-def as_text(table: Table) -> str:
+def as_text(table):
     """Align the columns under their names."""
     if not table:
         return "(none)"
@@ -32,7 +22,7 @@ def as_text(table: Table) -> str:
     return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
 
-def as_rst(table: Table) -> list[str]:
+def as_rst(table):
     """Lines of a list-table."""
     if not table:
         return [_NONE]
@@ -46,18 +36,18 @@ def as_rst(table: Table) -> list[str]:
 _TABLE, _NONE = ".. list-table::", "None."
 
 
-def yes(met: bool) -> str:
+def yes(met):
     return "yes" if met else "no"
 
 
-def within_error(value: float, goal: float, error: float) -> str:
+def within_error(value, goal, error):
     """Whether a goal is met, or missed by less than two Monte Carlo errors."""
     if value < goal <= value + 2 * error:
         return "within error"
     return yes(value >= goal)
 
 
-def present(options: Namespace, file: str, tables: Tables) -> Path | None:
+def present(options, file, tables):
     """Print tables, and draw them on the page, whose folder is returned.
 
     The page stays as it is if a quick run names no other folder, but must have places
@@ -69,23 +59,24 @@ def present(options: Namespace, file: str, tables: Tables) -> Path | None:
         return None
     page = (DOCS / file).read_text(encoding="utf-8")
     page = redrawn(page, tables, same_columns=options.quick)
-    folder = page_folder(options)
+    folder = options.output or (None if options.quick else DOCS)
     if folder:
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(page, encoding="utf-8")
     return folder
 
 
-def _columns(table: Sequence[str]) -> list[str]:
+def _columns(table):
     """Names of the columns of a list-table."""
     start, *others = (k for k, line in enumerate(table) if line.startswith("   * -"))
     return [line[7:] for line in table[start : min(others, default=len(table))]]
 
 
-def redrawn(page: str, tables: Tables, same_columns: bool = False) -> str:
+def redrawn(page, tables, same_columns=False):
     """Page with other tables in its sections; those that are not given stay."""
     lines = page.split("\n")
     left = {title: [*of_section] for title, of_section in tables.items()}
-    found: list[str] = []
+    found = []
     section, at = "", 0
     while at < len(lines):
         line, after = lines[at], lines[at + 1 : at + 2]

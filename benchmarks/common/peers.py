@@ -1,14 +1,11 @@
 """Other software, where it is installed."""
 
-from __future__ import annotations
-
 import contextlib
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 
-def installed(package: str) -> Any:
+def installed(package):
     """Import a package; None if it is not installed."""
     try:
         return import_module(package)
@@ -16,7 +13,7 @@ def installed(package: str) -> Any:
         return None
 
 
-def with_version(package: str) -> str:
+def with_version(package):
     """Name a package with its version, if it has one."""
     with contextlib.suppress(PackageNotFoundError):
         return f"{package} {version(package)}"

@@ -1,21 +1,15 @@
 """Tasks in new processes, whose time and peak memory are theirs alone."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import resource
 import sys
 import time
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 MEBIBYTE, GIBIBYTE = 1 << 20, 1 << 30
 
@@ -29,12 +23,12 @@ class Measured(NamedTuple):
     peak: int
 
 
-def measured(start: Callable[P, Callable[[], Any]], *args: Any) -> Measured:
+def measured(start, *args):
     """Measure a task in a new process, that is started from its arguments."""
     return in_new_process(_measured, start, *args)
 
 
-def _measured(start: Callable[..., Callable[[], Any]], *args: Any) -> Measured:
+def _measured(start, *args):
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         task, before = start(*args), peak_of_process()
@@ -44,19 +38,19 @@ def _measured(start: Callable[..., Callable[[], Any]], *args: Any) -> Measured:
     return Measured(seconds, peak_of_process() - before, peak_of_process())
 
 
-def in_new_process(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def in_new_process(task, *args, **kwargs):
     """Result of a task in a new process."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context) as executor:
         return executor.submit(task, *args, **kwargs).result()
 
 
-def peak_of_process() -> int:
+def peak_of_process():
     """Peak memory of this process, in bytes; at least its parent's at its start."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def processor_seconds() -> float:
+def processor_seconds():
     """Processor time of this process and of its children that have ended."""
     return sum(os.times()[:4])

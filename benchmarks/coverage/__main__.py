@@ -8,48 +8,28 @@ tables of its page. Results are cached in the folder --work, so that a
 stopped run resumes as long as the code is the same.
 """
 
-from __future__ import annotations
-
-import warnings
 from importlib import import_module
 
-from benchmarks.common.command import parser
+from benchmarks.common.command import parser, run
 from benchmarks.common.pages import present
 from benchmarks.coverage.harness import Simulator
 
+_PAGES = (
+    *("coverage", "chapters", "decisions", "small_samples", "unequal", "warned"),
+    *("leaderboard", "bounded_grades", "votes", "partial_truth", "labels_saved"),
+    *("new_metrics", "new_metrics_items", "new_metrics_rankings"),
+    *("new_metrics_survival", "censored", "standard_errors", "runs", "designs"),
+    *("gate", "methods", "importance", "cross_validation", "uplift", "target"),
+    *("forecasts", "sequential"),
+)
+_OTHERWISE = {"coverage": "labels", "new_metrics": "clinical"}
 PAGES = {
-    "coverage": "labels",
-    "chapters": "chapters",
-    "decisions": "decisions",
-    "small_samples": "small_samples",
-    "unequal": "unequal",
-    "warned": "warned",
-    "leaderboard": "leaderboard",
-    "bounded_grades": "bounded_grades",
-    "votes": "votes",
-    "partial_truth": "partial_truth",
-    "labels_saved": "labels_saved",
-    "new_metrics": "clinical",
-    "new_metrics_items": "items",
-    "new_metrics_rankings": "rankings",
-    "new_metrics_survival": "survival",
-    "censored": "censored",
-    "standard_errors": "standard_errors",
-    "runs": "runs",
-    "designs": "designs",
-    "gate": "gate",
-    "methods": "methods",
-    "importance": "importance",
-    "cross_validation": "cross_validation",
-    "uplift": "uplift",
-    "target": "target",
-    "forecasts": "forecasts",
-    "sequential": "sequential",
+    page: _OTHERWISE.get(page, page.removeprefix("new_metrics_")) for page in _PAGES
 }
 """Module that has the tables of a page."""
 
 
-def main() -> None:
+def main():
     command = parser("coverage", __doc__, simulates=True)
     command.add_argument("pages", nargs="*", help=f"{', '.join(PAGES)}; all by default")
     options = command.parse_args()
@@ -62,6 +42,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        main()
+    run(main)

@@ -1,26 +1,16 @@
 """Coverage and width of intervals for bounded grades: the default and Hall's."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.special import ndtr
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
-from benchmarks.coverage.populations import (
-    MODELS,
-    distance_of,
-    latent,
-    scored,
-    true_value,
-)
+from benchmarks.coverage import populations
+from benchmarks.coverage.harness import Setting, of_first
+from benchmarks.coverage.populations import MODELS, distance_of
 from benchmarks.coverage.tables import by_call, extremes
 
 _QUANTILES = 100_000
@@ -36,7 +26,7 @@ _BRIER = "Brier, rare label"
 
 
 @cache
-def population(family: str, model: int) -> Array:
+def population(family, model):
     """Evenly spaced quantiles of the grades of a model."""
     shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     if family == "nDCG":
@@ -52,19 +42,19 @@ def population(family: str, model: int) -> Array:
     return np.where(shares < failures, 0.0, found)
 
 
-def graded(family: str, n: int) -> Setting:
+def graded(family, n):
     """Grades of the same items by two models, which are better on the same items."""
 
-    def draw(rng: np.random.Generator) -> Array:
+    def draw(rng):
         if family == _BRIER:
-            drawn = scored(rng, n, _PREVALENCE, _DISTANCES)
+            drawn = populations.scored(rng, n, _PREVALENCE, _DISTANCES)
             return (np.array([*drawn["y_score"].values()]) - drawn["y_true"]) ** 2
-        ranks = (ndtr(latent(rng, n)[:, :2].T) * _QUANTILES).astype(int)
+        ranks = (ndtr(populations.latent(rng, n)[:, :2].T) * _QUANTILES).astype(int)
         return np.array([population(family, k)[x] for k, x in enumerate(ranks)])
 
-    def truths() -> dict[str, float]:
+    def truths():
         means = [
-            true_value("brier_score", _PREVALENCE, distance)
+            populations.true_value("brier_score", _PREVALENCE, distance)
             if family == _BRIER
             else float(population(family, k).mean())
             for k, distance in enumerate(_DISTANCES)
@@ -75,21 +65,18 @@ def graded(family: str, n: int) -> Setting:
     return Setting({"grades": family, "items": f"{n:,}"}, draw, truths, calls)
 
 
-def answer(grades: Array, method: Any) -> Answer:
+def answer(grades, method):
     models = dict(zip(MODELS, grades, strict=False))
     options = {} if method == "default" else {"method": method}
     report = skci.grades_report(models, bounds=(0, 1), **options)
-    return {
-        "mean": report.individual()["A", "mean"],
-        "difference": report.differences().individual()["mean", "A", "B"],
-    }
+    return of_first(report, "difference")
 
 
 _FAMILIES = (*_FAILURES, "nDCG", "rubric of 5", _BRIER)
 SETTINGS = [graded(*each) for each in product(_FAMILIES, (10, 20, 50, 200, 1000))]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 300)
     columns = "settings", "minimum", "mean", "below .93"
     summary = extremes(found, *columns, of="interval of a", call="method")

@@ -1,25 +1,15 @@
 """Coverage of net benefit and calibration of an event by a time, with censoring."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, ndtri
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import (
-    Answer,
-    Records,
-    Setting,
-    Simulator,
-    alone_and_jointly,
-)
+from benchmarks.coverage.clinical import Population
+from benchmarks.coverage.harness import Records, Setting, alone_and_jointly
 from benchmarks.coverage.tables import by_call, by_setting, each, extremes
 
 _QUANTILES = 200_000
@@ -33,7 +23,7 @@ _BAND = (0.1, 0.2, 0.3, 0.4, 0.5)  # thresholds
 _WITH_TIME, _KNOWN_ONLY = "time=1", "rows with a known label"
 
 
-def _metrics(time: float | None) -> dict[str, Any]:
+def _metrics(time):
     return {
         "net benefit": skci.NetBenefitCI(_THRESHOLD, time=time),
         "standardized": skci.StandardizedNetBenefitCI(_THRESHOLD, time=time),
@@ -45,29 +35,26 @@ def _metrics(time: float | None) -> dict[str, Any]:
 
 
 @cache
-def population(model: str) -> tuple[Array, Array]:
-    """Evenly spaced quantiles of the true probabilities, and the predictions."""
+def population(model):
     shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     logits = _CENTRE + _SPREAD * ndtri(shares)
     intercept, slope = _MODELS[model]
-    return expit(logits), expit((logits - intercept) / slope)
+    return Population(expit(logits), expit((logits - intercept) / slope))
 
 
 @cache
-def rate_of_censoring(unknown: float) -> float:
+def rate_of_censoring(unknown):
     """Rate at which a share of the rows is censored before time 1 and the event."""
-    hazard = -np.log1p(-population("calibrated")[0])
+    hazard = -np.log1p(-population("calibrated").truth)
 
-    def excess(rate: float) -> float:
+    def excess(rate):
         total = rate + hazard
         return float((rate / total * -np.expm1(-total)).mean()) - unknown
 
     return float(brentq(excess, 0.01, 20))
 
 
-def draw(
-    rng: np.random.Generator, model: str, unknown: float, n: int
-) -> tuple[Array, Array]:
+def draw(rng, model, unknown, n):
     """Events and times, exponential given the prediction, and predictions."""
     while True:
         rows = rng.integers(0, _QUANTILES, n)
@@ -79,11 +66,11 @@ def draw(
             return y, predicted
 
 
-def _answer(sample: Any) -> Answer:
+def _answer(sample):
     return {name: metric(*sample) for name, metric in _metrics(_TIME).items()}
 
 
-def _known_only(sample: Any) -> Answer:
+def _known_only(sample):
     """Leave out the rows without a known label."""
     y, predicted = sample
     known = (y[:, 0] == 1) | (y[:, 1] >= _TIME)
@@ -92,7 +79,7 @@ def _known_only(sample: Any) -> Answer:
     return {name: metric(*rows) for name, metric in _metrics(None).items()}
 
 
-def _curves(sample: Any) -> Answer:
+def _curves(sample):
     bins = {"n_bins": _BINS, "strategy": "uniform", "time": _TIME}
     calibration = skci.calibration_report(*sample, **bins)
     benefit = skci.decision_curve_report(*sample, thresholds=_BAND, time=_TIME)
@@ -100,41 +87,25 @@ def _curves(sample: Any) -> Answer:
     return {**found, "decision curve": benefit}
 
 
-def _benefit(model: str, threshold: float, everyone: bool = False) -> float:
-    truth, predicted = population(model)
-    treated = (predicted >= threshold) | everyone
-    return float(np.mean(treated * (truth - threshold / (1 - threshold) * (1 - truth))))
-
-
-def _avoided(model: str, threshold: float) -> float:
-    gain = _benefit(model, threshold) - _benefit(model, threshold, everyone=True)
-    return gain * (1 - threshold) / threshold
-
-
 @cache
-def _truths(model: str) -> dict[Any, float]:
-    truth, predicted = population(model)
-    prevalence, logits = float(truth.mean()), logit(predicted)
-    values: dict[Any, float] = {
-        "net benefit": _benefit(model, _THRESHOLD),
-        "standardized": _benefit(model, _THRESHOLD) / prevalence,
-        "avoided": _avoided(model, _THRESHOLD),
-        "observed to expected": prevalence / float(predicted.mean()),
-        "intercept": brentq(lambda a: expit(a + logits).mean() - prevalence, -5, 5),
-        "slope": _MODELS[model][1],
-    }
+def _truths(model):
+    whole, names = population(model), list(_metrics(None))
+    intercept, ratio, *benefits = whole.values(_THRESHOLD)
+    found = *benefits, ratio, intercept, _MODELS[model][1]
+    values = dict(zip(names, found, strict=True))
+    truth, predicted = whole
     bins = np.minimum((predicted * _BINS).astype(int), _BINS - 1)
     for k, share in enumerate(np.bincount(bins, truth) / np.bincount(bins)):
         values[str(k + 1), "fraction_of_positives"] = float(share)
     for threshold in _BAND:
         key = f"{threshold:g}"
-        values["y_pred", "net_benefit", key] = _benefit(model, threshold)
-        values["y_pred", "interventions_avoided", key] = _avoided(model, threshold)
-        values["treat all", "net_benefit", key] = _benefit(model, threshold, True)
+        values["y_pred", "net_benefit", key] = whole.benefit(threshold)
+        values["y_pred", "interventions_avoided", key] = whole.avoided(threshold)
+        values["treat all", "net_benefit", key] = whole.benefit(threshold, True)
     return values
 
 
-def _settings(calls: dict[str, Any]) -> list[Setting]:
+def _settings(calls):
     return [
         Setting(
             {"predictions": model, "unknown": f"{unknown:.0%}", "rows": f"{n:,}"},
@@ -146,7 +117,7 @@ def _settings(calls: dict[str, Any]) -> list[Setting]:
     ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(_settings({_WITH_TIME: _answer, _KNOWN_ONLY: _known_only}), 400)
     curves = simulate(_settings({"curves": _curves}), 400)
     curves = Records([{**each, "of": _named(each["of"])} for each in curves])
@@ -163,7 +134,7 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _named(key: str) -> str:
+def _named(key):
     """Name of an interval of the calibration curve by its bin."""
     number, _, rest = key.partition(", ")
     return f"fraction in bin {number}" if rest else key

@@ -1,49 +1,23 @@
 """Joint coverage for scores, several classes, several targets and subgroups."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, softmax
-from sklearn.metrics import (
-    accuracy_score,
-    f1_score,
-    hamming_loss,
-    log_loss,
-    matthews_corrcoef,
-    roc_auc_score,
-)
+from sklearn import metrics as sk
 
 import skci
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import (
-    Answer,
-    Records,
-    Setting,
-    Simulator,
-    alone_and_jointly,
-)
-from benchmarks.coverage.populations import (
-    MODELS,
-    SPREAD,
-    correlated,
-    latent,
-    model_error_rates,
-    predicted,
-    scored,
-    true_values,
-    true_values_of_scores,
-)
+from benchmarks.coverage import populations
+from benchmarks.coverage.harness import Records, Setting, alone_and_jointly
+from benchmarks.coverage.populations import MODELS, SPREAD, correlated, latent
 from benchmarks.coverage.tables import extremes, least_individual
 
 _POPULATION = 500_000
 """Rows from which true values are computed."""
 
 
-def reported(sample: Any, *, compared: str = "", **options: Any) -> Answer:
+def reported(sample, *, compared="", **options):
     """Intervals of a joint report, or of its differences or gaps."""
     report = skci.joint_report(**sample, **options)
     return alone_and_jointly(getattr(report, compared)() if compared else report)
@@ -53,18 +27,16 @@ DEFAULT = {"default": reported}
 DIFFERENCES = {"differences": partial(reported, compared="differences")}
 
 
-def multiclass(
-    n: int, classes: int, rarest: float, error: float, compared: bool
-) -> Setting:
+def multiclass(n, classes, rarest, error, compared):
     """Classes with evenly spaced shares and uniformly distributed errors."""
     metrics = {
-        "accuracy": accuracy_score,
-        "f1_macro": partial(f1_score, average="macro"),
-        "mcc": matthews_corrcoef,
+        "accuracy": sk.accuracy_score,
+        "f1_macro": partial(sk.f1_score, average="macro"),
+        "mcc": sk.matthews_corrcoef,
     }
     shares = np.linspace(2 / classes - rarest, rarest, classes)
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
+    def draw(rng):
         truth = rng.choice(classes, n, p=shares)
         other = (truth + rng.integers(1, classes, n)) % classes
         wrong = ndtr(latent(rng, n)) < error * SPREAD
@@ -72,7 +44,7 @@ def multiclass(
         models = dict(zip(MODELS, predictions, strict=True))
         return {"y_true": truth, "y_pred": models, "metrics": list(metrics)}
 
-    def truths() -> dict[tuple[str, ...], float]:
+    def truths():
         truth, answer = np.indices((classes, classes)).reshape(2, -1)
         values = {}
         for model, rate in zip(MODELS, error * SPREAD, strict=True):
@@ -90,23 +62,25 @@ def multiclass(
     return Setting(_cells(name, n), draw, truths, calls, every=1 + compared)
 
 
-def multilabel(n: int, prevalences: tuple[float, ...], quality: str) -> Setting:
+def multilabel(n, prevalences, quality):
     """Targets with correlated labels and errors."""
     metrics = {
-        "f1_micro": partial(f1_score, average="micro"),
-        "f1_macro": partial(f1_score, average="macro"),
-        "hamming_loss": hamming_loss,
-        "accuracy": accuracy_score,
+        "f1_micro": partial(sk.f1_score, average="micro"),
+        "f1_macro": partial(sk.f1_score, average="macro"),
+        "hamming_loss": sk.hamming_loss,
+        "accuracy": sk.accuracy_score,
     }
     correlation = 0.3  # between the latent normals of two targets in a row
 
-    def draw(rng: np.random.Generator, n: int = n) -> dict[str, Any]:
+    def draw(rng, n=n):
         size = (n, len(prevalences))
         shared, specific = rng.normal(size=(n, 1)), rng.normal(size=size)
         positive = ndtr(correlated(shared, specific, correlation)) < prevalences
         specific = latent(rng, positive.size).reshape(*size, -1)
         errors = correlated(latent(rng, n)[:, np.newaxis], specific, correlation)
-        rates = np.array([model_error_rates(quality, share) for share in prevalences])
+        rates = np.array(
+            [populations.model_error_rates(quality, share) for share in prevalences]
+        )
         models = {}
         for k, model in enumerate(MODELS[:2]):
             threshold = np.where(positive, *rates[..., k].T)
@@ -120,7 +94,7 @@ def multilabel(n: int, prevalences: tuple[float, ...], quality: str) -> Setting:
     return Setting(cells, draw, partial(_of_many, draw, "y_pred", metrics), calls)
 
 
-def _of_many(draw: Any, of: str, metrics: Any) -> dict[tuple[str, ...], float]:
+def _of_many(draw, of, metrics):
     """True values, by scikit-learn on a large population."""
     population = draw(np.random.default_rng(_POPULATION), _POPULATION)
     return {
@@ -134,27 +108,32 @@ _DISTANCES = (2.0, 1.5, 1.0)
 """Standardised mean differences between positives and negatives, by model."""
 
 
-def scores(n: int, prevalence: float, tied: bool) -> Setting:
+def scores(n, prevalence, tied):
     """Scores that are the probability of the positive label given normal evidence."""
     metrics = ["roc_auc", "average_precision", "brier_score"]
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
-        return {**scored(rng, n, prevalence, _DISTANCES, tied), "metrics": metrics}
+    def draw(rng):
+        return {
+            **populations.scored(rng, n, prevalence, _DISTANCES, tied),
+            "metrics": metrics,
+        }
 
-    truths = partial(true_values_of_scores, metrics, prevalence, _DISTANCES, tied)
+    truths = partial(
+        populations.true_values_of_scores, metrics, prevalence, _DISTANCES, tied
+    )
     ties = "ties" if tied else "no ties"
     cells = _cells(f"prevalence {prevalence:g}, {ties}", n)
     return Setting(cells, draw, truths, DEFAULT | DIFFERENCES)
 
 
-def scored_classes(n: int, shares: tuple[float, ...]) -> Setting:
+def scored_classes(n, shares):
     """Scores that are the probabilities of classes given normal evidence."""
     metrics = {
-        "roc_auc": partial(roc_auc_score, multi_class="ovr"),
-        "log_loss": log_loss,
+        "roc_auc": partial(sk.roc_auc_score, multi_class="ovr"),
+        "log_loss": sk.log_loss,
     }
 
-    def draw(rng: np.random.Generator, n: int = n) -> dict[str, Any]:
+    def draw(rng, n=n):
         truth = rng.choice(len(shares), n, p=shares)
         indicator = np.eye(len(shares))[truth]
         evidence = np.stack([latent(rng, n) for _ in shares])
@@ -174,27 +153,27 @@ _SUBGROUPS = {"large": (0.6, 1.0), "middle": (0.3, 1.25), "small": (0.1, 2.0)}
 """Share of the rows and, where there are gaps, error rates over those of the large."""
 
 
-def subgroups(n: int, prevalence: float, gap: bool) -> Setting:
+def subgroups(n, prevalence, gap):
     """Three subgroups of unequal size, with equal or different error rates."""
     sizes, ratios = np.array([*_SUBGROUPS.values()]).T
     ratios = ratios if gap else np.ones(3)
-    rates = model_error_rates("good", prevalence)[:, np.newaxis]
+    rates = populations.model_error_rates("good", prevalence)[:, np.newaxis]
     rates = rates * ratios[:, np.newaxis]
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
+    def draw(rng):
         subgroup = rng.choice(len(sizes), n, p=sizes)
         positive = rng.random(n) < prevalence
-        drawn = predicted(positive, latent(rng, n), rates[:, subgroup])
+        drawn = populations.predicted(positive, latent(rng, n), rates[:, subgroup])
         models = {model: drawn["y_pred"][model] for model in MODELS[:2]}
         by = np.array([*_SUBGROUPS])[subgroup]
         metrics = ["accuracy", "f1"]
         return {"y_true": positive, "y_pred": models, "metrics": metrics, "by": by}
 
-    def truths() -> dict[tuple[str, ...], float]:
+    def truths():
         return {
             (*label, name): value
             for k, name in enumerate(_SUBGROUPS)
-            for label, value in true_values(prevalence, rates[:, k]).items()
+            for label, value in populations.true_values(prevalence, rates[:, k]).items()
         }
 
     cells = _cells(f"prevalence {prevalence:g}, {'gaps' if gap else 'no gaps'}", n)
@@ -202,7 +181,7 @@ def subgroups(n: int, prevalence: float, gap: bool) -> Setting:
     return Setting(cells, draw, truths, calls)
 
 
-def _cells(name: str, n: int) -> dict[str, str]:
+def _cells(name, n):
     return {"setting": name, "n": f"{n:,}"}
 
 
@@ -245,7 +224,7 @@ CHAPTERS = {
 }
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = {title: simulate(CHAPTERS[title], 400) for title in CHAPTERS}
     jointly = Records(
         [

@@ -1,19 +1,15 @@
 """Coverage of metrics of clinical prediction models, and of decision curves."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, ndtri
+from scipy.special import expit, logit, ndtri
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from benchmarks.coverage.tables import each, extremes
 
 _QUANTILES = 200_000
@@ -34,78 +30,85 @@ _METRICS = {
 _BAND = np.linspace(0.02, 0.6, 50)  # thresholds
 
 
+class Population(NamedTuple):
+    """True and predicted probabilities, at evenly spaced quantiles of one of them."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+
+    def benefit(self, threshold, everyone=False):
+        """Net benefit of the model, or of treating everyone."""
+        treated = (self.predicted >= threshold) | everyone
+        harm = threshold / (1 - threshold)
+        return float(np.mean(treated * (self.truth - harm * (1 - self.truth))))
+
+    def avoided(self, threshold):
+        """Interventions avoided."""
+        gain = self.benefit(threshold) - self.benefit(threshold, everyone=True)
+        return gain * (1 - threshold) / threshold
+
+    def values(self, threshold):
+        """Calibration intercept, O/E, and benefits at a threshold."""
+        logits, prevalence = logit(self.predicted), float(self.truth.mean())
+        return (
+            brentq(lambda a: expit(a + logits).mean() - prevalence, -5, 5, xtol=1e-12),
+            prevalence / float(self.predicted.mean()),
+            self.benefit(threshold),
+            self.benefit(threshold) / prevalence,
+            self.avoided(threshold),
+        )
+
+
 @cache
-def population(model: str) -> tuple[Array, Array]:
-    """Evenly spaced quantiles of the logits, and their true probabilities."""
+def population(model):
     shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     logits = _CENTRE + _SPREAD * ndtri(shares)
     intercept, slope = _MODELS[model]
-    return logits, expit(intercept + slope * logits)
-
-
-def net_benefit(model: str, threshold: float, everyone: bool = False) -> float:
-    """Net benefit of the model, or of treating everyone, in the population."""
-    logits, truth = population(model)
-    treated = (expit(logits) >= threshold) | everyone
-    harm = threshold / (1 - threshold)
-    return float(np.mean(treated * (truth - harm * (1 - truth))))
-
-
-def interventions_avoided(model: str, threshold: float) -> float:
-    gain = net_benefit(model, threshold) - net_benefit(model, threshold, everyone=True)
-    return gain * (1 - threshold) / threshold
+    return Population(expit(intercept + slope * logits), expit(logits))
 
 
 @cache
-def true_values(model: str) -> dict[str, float]:
+def true_values(model):
     """Values of the metrics in the population."""
-    logits, truth = population(model)
-    benefit = net_benefit(model, _THRESHOLD)
-    errors = (truth - expit(logits)).reshape(_BINS, -1).mean(axis=1)
-    values = (
-        brentq(lambda a: expit(a + logits).mean() - truth.mean(), -5, 5, xtol=1e-12),
-        _MODELS[model][1],
-        float(truth.mean() / expit(logits).mean()),
-        float(np.mean(errors**2)),
-        benefit,
-        benefit / float(truth.mean()),
-        interventions_avoided(model, _THRESHOLD),
-    )
+    whole = population(model)
+    intercept, *others = whole.values(_THRESHOLD)
+    errors = (whole.truth - whole.predicted).reshape(_BINS, -1).mean(axis=1)
+    squared = float(np.mean(errors**2))
+    values = intercept, _MODELS[model][1], others[0], squared, *others[1:]
     return dict(zip(_METRICS, values, strict=True))
 
 
-def draw(rng: np.random.Generator, model: str, n: int) -> tuple[Array, Array]:
+def draw(rng, model, n):
     """Draw labels and predictions, both labels occurring."""
     while True:
         rows = rng.integers(0, _QUANTILES, n)
-        logits, truth = (column[rows] for column in population(model))
+        truth, predicted = (column[rows] for column in population(model))
         y = (rng.random(n) < truth).astype(int)
         if 0 < y.sum() < n:
-            return y, expit(logits)
+            return y, predicted
 
 
-def _metrics(sample: Any) -> Answer:
+def _metrics(sample):
     return {name: metric(*sample) for name, metric in _METRICS.items()}
 
 
-def _curve(sample: Any) -> Answer:
+def _curve(sample):
     return {"decision curve": skci.decision_curve_report(*sample, thresholds=_BAND)}
 
 
 @cache
-def _true_curve(model: str) -> dict[Any, float]:
+def _true_curve(model):
     """Values by the keys of a report."""
     y, scores = draw(np.random.default_rng(0), model, 1000)
     report = skci.decision_curve_report(y, scores, thresholds=_BAND)
-    values = []
+    whole, values = population(model), []
     for threshold in _BAND:
-        values.append(net_benefit(model, threshold))
-        values.append(interventions_avoided(model, threshold))
-    values += [net_benefit(model, threshold, everyone=True) for threshold in _BAND]
+        values += [whole.benefit(threshold), whole.avoided(threshold)]
+    values += [whole.benefit(threshold, everyone=True) for threshold in _BAND]
     return dict(zip(report, values, strict=True))
 
 
-def _setting(model: str, n: int, truths: Any, call: Any) -> Setting:
+def _setting(model, n, truths, call):
     cells = {"predictions": model, "rows": f"{n:,}"}
     sampler = partial(draw, model=model, n=n)
     return Setting(cells, sampler, partial(truths, model), {"default": call})
@@ -117,7 +120,7 @@ SETTINGS = [
 CURVES = [_setting("overfitted", n, _true_curve, _curve) for n in _SIZES]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, curves = simulate(SETTINGS, 400), simulate(CURVES, 300)
     columns = "coverage", "width", "warns"
     summary = extremes(

@@ -1,48 +1,23 @@
 """Coverage of intervals after cross-validation."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import product
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    RepeatedKFold,
-    RepeatedStratifiedKFold,
-    StratifiedKFold,
-    cross_val_predict,
-)
+from sklearn import model_selection
 
 import skci
-from benchmarks.common.pages import Row, Tables
+from benchmarks.coverage import learning
 from benchmarks.coverage.harness import (
-    Answer,
-    Records,
     Setting,
-    Simulator,
     alone_and_jointly,
     covers_jointly,
     monte_carlo_error,
     true_value,
 )
-from benchmarks.coverage.learning import (
-    CLASSIFICATION,
-    ERRORS,
-    MEANS,
-    PARTS,
-    Sampled,
-    Study,
-    clusters,
-    curved,
-    friedman,
-    linear,
-    two_normals,
-)
+from benchmarks.coverage.learning import CLASSIFICATION, ERRORS, PARTS, Study
 from benchmarks.coverage.tables import by_call, percent, share
 
 _REPEATS = 5
@@ -56,36 +31,32 @@ _LEAST_JOINT, _LEAST_SINGLE = 0.93, 0.92
 _SINGLES, _DIFFERENCES = "all parameters", "all differences"
 
 
-# --------------------------------------------------------------------------------------
-# Methods
-# --------------------------------------------------------------------------------------
-
-
 class Drawn(NamedTuple):
     """A sample of a study, and the seed of its splits."""
 
     study: Study
-    sample: Sampled
+    sample: learning.Sampled
     seed: int
 
-    def folds(self, repeats: int = 1) -> Any:
+    def folds(self, repeats=1):
         """A splitter, or the splits of clusters."""
         X, y, groups = self.sample
         if groups is not None:
             return [
                 split
                 for k in range(repeats)
-                for split in GroupKFold(
+                for split in model_selection.GroupKFold(
                     PARTS, shuffle=True, random_state=self.seed * _REPEATS + k
                 ).split(X, y, groups)
             ]
+        kind = "StratifiedKFold" if self.study.stratified else "KFold"
         if repeats == 1:
-            kind = StratifiedKFold if self.study.stratified else KFold
-            return kind(PARTS, shuffle=True, random_state=self.seed)
-        kind = RepeatedStratifiedKFold if self.study.stratified else RepeatedKFold
-        return kind(n_splits=PARTS, n_repeats=repeats, random_state=self.seed)
+            splitter = getattr(model_selection, kind)
+            return splitter(PARTS, shuffle=True, random_state=self.seed)
+        splitter = getattr(model_selection, f"Repeated{kind}")
+        return splitter(n_splits=PARTS, n_repeats=repeats, random_state=self.seed)
 
-    def report(self, repeats: int = 0, **options: Any) -> Any:
+    def report(self, repeats=0, **options):
         """Report of `skci.cross_validate_report`, on folds that are repeated."""
         if repeats:
             options["cv"] = self.folds(repeats)
@@ -100,11 +71,11 @@ class Drawn(NamedTuple):
         )
 
 
-def _answered(drawn: Drawn, **options: Any) -> Answer:
+def _answered(drawn, **options):
     return _all_of(drawn.report(**options))
 
 
-def _all_of(report: Any) -> Answer:
+def _all_of(report):
     differences = report.differences()
     return {
         **alone_and_jointly(report, _SINGLES),
@@ -112,7 +83,7 @@ def _all_of(report: Any) -> Answer:
     }
 
 
-def _naive(drawn: Drawn) -> Answer:
+def _naive(drawn):
     """Mean over folds and two standard errors, whatever the number of intervals."""
     report = drawn.report(1, resampling="fold-t")
     found = {}
@@ -131,16 +102,18 @@ def _naive(drawn: Drawn) -> Answer:
     }
 
 
-def _pooled(drawn: Drawn) -> Answer:
+def _pooled(drawn):
     """Report as if one model had predicted all rows, without the folds."""
     X, y, groups = drawn.sample
     of_labels = drawn.study.metrics == CLASSIFICATION
     method = "predict_proba" if of_labels else "predict"
     predicted = {
-        name: cross_val_predict(each, X, y, cv=drawn.folds(), method=method)
+        name: model_selection.cross_val_predict(
+            each, X, y, cv=drawn.folds(), method=method
+        )
         for name, each in drawn.study.estimators.items()
     }
-    arguments: dict[str, Any] = {"y_pred": predicted}
+    arguments = {"y_pred": predicted}
     if of_labels:
         scores = {name: found[:, 1] for name, found in predicted.items()}
         labels = {name: (found > 0.5).astype(int) for name, found in scores.items()}
@@ -149,7 +122,7 @@ def _pooled(drawn: Drawn) -> Answer:
     return _all_of(skci.joint_report(y, **arguments, metrics=metrics, groups=groups))
 
 
-def _fold_models(drawn: Drawn) -> Answer:
+def _fold_models(drawn):
     """Whether intervals cover the mean performance of the models that were fitted."""
     study = drawn.study
     report = drawn.report(1, target="fold-models", return_estimator=True)
@@ -175,7 +148,7 @@ def _fold_models(drawn: Drawn) -> Answer:
     return found
 
 
-def _of_two_labels(call: Callable[[Drawn], Answer], drawn: Drawn) -> Answer:
+def _of_two_labels(call, drawn):
     """Answer of a call, empty where a training set has but one label."""
     try:
         return call(drawn)
@@ -185,7 +158,7 @@ def _of_two_labels(call: Callable[[Drawn], Answer], drawn: Drawn) -> Answer:
         return {}
 
 
-_CALLS: dict[str, Callable[[Drawn], Answer]] = {
+_CALLS = {
     "jackknife": _answered,
     _REFERENCE: partial(_answered, repeats=1, resampling="corrected-t"),
     "corrected t, 5 x 5 folds": partial(
@@ -200,7 +173,7 @@ METHODS = {name: partial(_of_two_labels, call) for name, call in _CALLS.items()}
 _FITS = dict(zip(METHODS, ("45", "5", "25", "5", "5", "5", "5"), strict=True))
 
 
-def _individual(drawn: Drawn, method: str) -> Answer:
+def _individual(drawn, method):
     report = drawn.report(method=method)
     return dict(report.individual()) | dict(report.differences().individual())
 
@@ -208,25 +181,22 @@ def _individual(drawn: Drawn, method: str) -> Answer:
 SKEWED = {name: partial(_individual, method=name) for name in ("hall", "delta")}
 
 
-# --------------------------------------------------------------------------------------
-# Settings
-# --------------------------------------------------------------------------------------
-
-
-def _setting(
-    study: Study, calls: Mapping[str, Any], cells: Mapping[str, str]
-) -> Setting:
-    def draw(rng: np.random.Generator) -> Drawn:
+def _setting(study, calls, cells):
+    def draw(rng):
         sample = study.draw(study.n, rng)
         return Drawn(study, sample, int(rng.integers(2**31 // _REPEATS - 1)))
 
     return Setting(cells, draw, study.truths, calls, study.every)
 
 
-def _normals(
-    name: str, n: int, models: tuple[str, str], *options: Any, **other: Any
-) -> Study:
-    return Study(name, two_normals(*options), n, models, **other)
+def _normals(name, n, models, *options, **other):
+    return Study(name, learning.two_normals(*options), n, models, **other)
+
+
+def _regression(name, errors, n):
+    fresh, variance = learning.friedman("none"), 4 * ERRORS[errors][1]
+    options = {"fresh": fresh, "error_variance": variance}
+    return Study(name, learning.friedman(errors), n, _OF_NUMBERS, _NUMBERS, **options)
 
 
 _NUMBERS = ("r2", "mean_squared_error")
@@ -236,7 +206,7 @@ STUDIES = (
     _normals("no signal", 100, _ONE, 0.5, 0, 5),
     _normals("weak signal", 100, ("LDA", "7-NN"), 0.4, 1, 10),
     _normals("strong signal", 200, ("LDA", "15-NN"), 0.3, 3, 5),
-    Study("curved", curved, 200, ("boosting", "LDA"), every=4),
+    Study("curved", learning.curved, 200, ("boosting", "LDA"), every=4),
     _normals("full tree", 300, ("LDA", "full tree"), 0.3, 1.5, 5),
     _normals("near the majority", 400, ("LDA", "15-NN"), 0.2, 1, 20),
     _normals("alike", 400, ("LDA", "logistic"), 0.5, 1.5, 5),
@@ -244,22 +214,11 @@ STUDIES = (
     _normals("rare and weak", 1000, _ONE, 0.1, 1, 10),
     _normals("large", 2000, _ONE, 0.3, 1.5, 5),
     _normals("stratified", 200, _ONE, 0.2, 1.5, 5, stratified=True),
-    Study("equal clusters", clusters(True), 60, _ONE, of_clusters=True),
-    Study("unequal clusters", clusters(False), 60, _ONE, of_clusters=True),
+    Study("equal clusters", learning.clusters(True), 60, _ONE, of_clusters=True),
+    Study("unequal clusters", learning.clusters(False), 60, _ONE, of_clusters=True),
     *(
-        Study(
-            name,
-            friedman(errors),
-            n,
-            _OF_NUMBERS,
-            _NUMBERS,
-            fresh=friedman("none"),
-            error_variance=4 * ERRORS[errors][1],
-        )
-        for name, errors, n in (
-            ("regression", "normal", 100),
-            ("heavy tails", "t5", 400),
-        )
+        _regression(*each)
+        for each in (("regression", "normal", 100), ("heavy tails", "t5", 400))
     ),
 )
 SETTINGS = [
@@ -276,7 +235,7 @@ SETTINGS = [
 ]
 
 
-def _skewed(data: str, n: int, metric: str, draw: Any, **options: Any) -> Setting:
+def _skewed(data, n, metric, draw, **options):
     study = Study(data, draw, n, ("ridge", "7-NN means"), (metric,), **options)
     return _setting(study, SKEWED, {"data": data, "rows": str(n)})
 
@@ -287,14 +246,14 @@ _LOSSES = [
             f"{errors} errors",
             n,
             "mean_squared_error",
-            linear(errors),
-            fresh=linear("none"),
+            learning.linear(errors),
+            fresh=learning.linear("none"),
             error_variance=ERRORS[errors][1],
         )
         for errors, n in product(list(ERRORS)[1:], (100, 200, 400))
     ),
     *(
-        _skewed(data, n, "mean_absolute_error", linear("normal", df))
+        _skewed(data, n, "mean_absolute_error", learning.linear("normal", df))
         for data, n, df in (
             ("normal features", 150, np.inf),
             ("t2.2 features", 150, 2.2),
@@ -304,99 +263,90 @@ _LOSSES = [
 ]
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, losses = simulate(SETTINGS, 600), simulate(_LOSSES, 1000)
-    rows = [*map(_Row, (chosen for _, chosen in found.groups("cells", "call")))]
+    rows = _with_ratios([_figures(each) for _, each in found.groups("cells", "call")])
+    default = [row for row in rows if row["call"] == "jackknife"]
+    other = [row for row in rows if row["call"] != "jackknife"]
     return {
         "Methods": [_methods(rows)],
-        "The default, by setting": [
-            [row.cells | row.shares(rows) for row in rows if row.call == "jackknife"]
-        ],
+        "The default, by setting": [[row["cells"] | _shares(row) for row in default]],
         "Skewed losses": [by_call(losses)],
         "Other methods, by setting": [
             [
-                {"setting": row.cells["setting"], "intervals": row.call}
-                | row.shares(rows)
-                for row in rows
-                if row.call != "jackknife"
+                {"setting": row["cells"]["setting"], "intervals": row["call"]}
+                | _shares(row)
+                for row in other
             ]
         ],
     }
 
 
-class _Row:
-    """A method in a setting."""
-
-    def __init__(self, records: Records) -> None:
-        first = records.records[0]
-        self.cells, self.call = first["cells"], first["call"]
-        self.draws = first["draws"]
-        (self.singles,), (self.differences,) = (
-            records.where(of=of).column("coverage") for of in (_SINGLES, _DIFFERENCES)
-        )
-        together = _SINGLES, _DIFFERENCES
-        self.single = [each for each in records if each["of"] not in together]
-        self.least = min(self.single, key=lambda each: each["coverage"])
-        self.warned = max(records.column("warned"))
-        compared = [each for each in self.single if each["of"].count(", ") == 2]
-        self.width = next(
-            each["width"] for each in compared if each["of"].split(", ")[0] in MEANS
-        )
-
-    def relative_width(self, rows: list[_Row]) -> float:
-        (reference,) = (
-            row for row in rows if row.cells == self.cells and row.call == _REFERENCE
-        )
-        return self.width / reference.width
-
-    def shares(self, rows: list[_Row]) -> dict[str, str]:
-        return {
-            "samples": str(self.draws),
-            _SINGLES: share(self.singles),
-            _DIFFERENCES: share(self.differences),
-            "lowest individual": share(self.least["coverage"]),
-            "of": self.least["of"],
-            "width": f"{self.relative_width(rows):.2f}",
-            "warns": percent(self.warned),
-        }
-
-    @property
-    def below(self) -> bool:
-        """Whether a goal is missed by more than two Monte Carlo errors."""
-        goals = (
-            (self.singles, _LEAST_JOINT),
-            (self.differences, _LEAST_JOINT),
-            (self.least["coverage"], _LEAST_SINGLE),
-        )
-        return any(
-            found < goal - 2 * monte_carlo_error(goal, self.draws)
-            for found, goal in goals
-        )
+def _figures(records):
+    """Figures of a method in a setting."""
+    cells, draws = records[0]["cells"], records[0]["draws"]
+    joint = {of: records.where(of=of)[0]["coverage"] for of in (_SINGLES, _DIFFERENCES)}
+    single = [each for each in records if each["of"] not in joint]
+    least = min(single, key=lambda each: each["coverage"])
+    goals = [(coverage, _LEAST_JOINT) for coverage in joint.values()]
+    goals.append((least["coverage"], _LEAST_SINGLE))
+    compared = [each for each in single if each["of"].count(", ") == 2]
+    of_means = [each for each in compared if each["of"].startswith(learning.MEANS)]
+    return {
+        "cells": cells,
+        "call": records[0]["call"],
+        "draws": draws,
+        "single": fmean(each["coverage"] for each in single),
+        "least": least,
+        "below": any(  # by more than two Monte Carlo errors
+            found < goal - 2 * monte_carlo_error(goal, draws) for found, goal in goals
+        ),
+        "width": of_means[0]["width"],
+        "warned": max(records.column("warned")),
+        **joint,
+    }
 
 
-def _methods(rows: list[_Row]) -> list[Row]:
+def _with_ratios(rows):
+    """Add the ratio of each width to that of the reference in the same setting."""
+    of_setting = {
+        repr(row["cells"]): row["width"] for row in rows if row["call"] == _REFERENCE
+    }
+    ratios = [row["width"] / of_setting[repr(row["cells"])] for row in rows]
+    return [row | {"ratio": ratio} for row, ratio in zip(rows, ratios, strict=True)]
+
+
+def _shares(row):
+    return {
+        "samples": str(row["draws"]),
+        _SINGLES: share(row[_SINGLES]),
+        _DIFFERENCES: share(row[_DIFFERENCES]),
+        "lowest individual": share(row["least"]["coverage"]),
+        "of": row["least"]["of"],
+        "width": f"{row['ratio']:.2f}",
+        "warns": percent(row["warned"]),
+    }
+
+
+def _methods(rows):
     """One row a method, over all settings."""
     table = []
     for method in METHODS:
-        chosen = [row for row in rows if row.call == method]
-        of_each = [fmean(each["coverage"] for each in row.single) for row in chosen]
+        chosen = [row for row in rows if row["call"] == method]
+        keys = _SINGLES, _DIFFERENCES, "single", "ratio", "warned"
+        mean = {key: fmean(row[key] for row in chosen) for key in keys}
         table.append(
             {
                 "intervals": method,
                 "of": method if method == "fold models" else "procedure",
                 "fits": _FITS[method],
-                "samples": f"{sum(row.draws for row in chosen):,}",
-                _SINGLES: share(fmean(row.singles for row in chosen)),
-                _DIFFERENCES: share(fmean(row.differences for row in chosen)),
-                "individual": share(fmean(of_each)),
-                "settings below": str(sum(row.below for row in chosen)),
-                "width": f"{fmean(row.relative_width(rows) for row in chosen):.2f}",
-                "warns": percent(fmean(row.warned for row in chosen)),
+                "samples": f"{sum(row['draws'] for row in chosen):,}",
+                _SINGLES: share(mean[_SINGLES]),
+                _DIFFERENCES: share(mean[_DIFFERENCES]),
+                "individual": share(mean["single"]),
+                "settings below": str(sum(row["below"] for row in chosen)),
+                "width": f"{mean['ratio']:.2f}",
+                "warns": percent(mean["warned"]),
             }
         )
     return table

@@ -1,16 +1,13 @@
 """Coverage of differences, and of the best model by the possibly best ones."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
-from typing import Any
 
 import skci
 from benchmarks.accuracy.textbook import value
-from benchmarks.common.pages import Row, Tables, within_error
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
-from benchmarks.coverage.populations import Outcomes, outcomes
+from benchmarks.common.pages import within_error
+from benchmarks.coverage.harness import Records, Setting
+from benchmarks.coverage.populations import outcomes
 from benchmarks.coverage.tables import error_of, share
 
 METHODS = ("delta", "blurred", "score")
@@ -26,7 +23,7 @@ _GUARANTEES = {
 _WORST, _MORE = 4, 2_000  # settings that are simulated again, and their samples
 
 
-def true_values(population: Outcomes, metrics: tuple[str, ...]) -> dict[Any, float]:
+def true_values(population, metrics):
     """Measures of the population, by textbook formulas."""
     found = {}
     for model, cells in zip(population.models, population.tables(), strict=True):
@@ -35,10 +32,10 @@ def true_values(population: Outcomes, metrics: tuple[str, ...]) -> dict[Any, flo
     return found
 
 
-def _answer(sample: Any, method: str, metrics: Any, truths: Any) -> Answer:
+def _answer(sample, method, metrics, truths):
     """Whether all differences are covered, and the best models are kept."""
     report = skci.joint_report(*sample, metrics=[*metrics], method=method)
-    found: dict[Any, Any] = {_ALL: report.differences()}
+    found = {_ALL: report.differences()}
     for metric in metrics:
         values = {model: truths[model, metric] for model in report.models}
         greatest = max(values.values())
@@ -49,14 +46,7 @@ def _answer(sample: Any, method: str, metrics: Any, truths: Any) -> Answer:
     return found
 
 
-def _setting(
-    metrics: tuple[str, ...],
-    n: int,
-    prevalence: float,
-    quality: str,
-    spread: float,
-    methods: tuple[str, ...] = METHODS,
-) -> Setting:
+def _setting(metrics, n, prevalence, quality, spread, methods=METHODS):
     population = outcomes(quality, prevalence, 3, spread)
     truths = true_values(population, metrics)
     cells = {
@@ -88,7 +78,7 @@ _GRID = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     grid = [_setting(*each) for each in _GRID]
     found = simulate(grid, 200)
     worst = [
@@ -101,18 +91,15 @@ def tables(simulate: Simulator) -> Tables:
         for each, setting in zip(_GRID, grid, strict=True)
         if setting.cells in worst
     ]
-    return {
-        "Goals": [_goals(simulate(again, _MORE))],
-        "Methods": [_by_method(found)],
-    }
+    return {"Goals": [_goals(simulate(again, _MORE))], "Methods": [_by_method(found)]}
 
 
-def _counted(found: Records, method: str, key: str, equal: str) -> Records:
+def _counted(found, method, key, equal):
     chosen = found.where(call=method, equal=equal)
     return Records([each for each in chosen if each["of"].startswith(key)])
 
 
-def _goals(again: Records) -> list[Row]:
+def _goals(again):
     """The guarantees of "score", and where they are kept least often."""
     rows = []
     for name, (key, equal, goal) in _GUARANTEES.items():
@@ -132,7 +119,7 @@ def _goals(again: Records) -> list[Row]:
     return rows
 
 
-def _by_method(found: Records) -> list[Row]:
+def _by_method(found):
     """Minimum and mean share of each guarantee, by method and family of metrics."""
     rows = []
     for values, family in found.groups("call", "metrics"):

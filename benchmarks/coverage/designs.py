@@ -1,20 +1,14 @@
 """Coverage of crossed rows, of rows in order of time, and of suites of tasks."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import LEVEL, Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import LEVEL, Records, Setting, of_first
 from benchmarks.coverage.tables import by_call, extremes
 from skci.designs import Crossed, Strata, TimeOrder
 
@@ -27,12 +21,7 @@ _MOST_AVERAGED = 20  # tasks of which F1 is averaged, which takes long of many
 _Z = float(ndtri((1 + LEVEL) / 2))
 
 
-# --------------------------------------------------------------------------------------
-# Scores of two models in a two-way table, or in order of time
-# --------------------------------------------------------------------------------------
-
-
-def _scored(y: Array, noise: Callable[[], Array]) -> dict[str, Array]:
+def _scored(y, noise):
     """Scores of both models of rows, whose noise has a variance of 1."""
     shared = np.sqrt(_SHARED) * noise()
     return {
@@ -42,7 +31,7 @@ def _scored(y: Array, noise: Callable[[], Array]) -> dict[str, Array]:
 
 
 @cache
-def _true_scores() -> dict[Any, float]:
+def _true_scores():
     distances = np.array([*_DISTANCES.values()])
     truths = {"accuracy": ndtr(distances / 2), "roc_auc": ndtr(distances / np.sqrt(2))}
     return {metric: float(values[0]) for metric, values in truths.items()} | {
@@ -51,7 +40,7 @@ def _true_scores() -> dict[Any, float]:
     }
 
 
-def _reported(sample: Any, design: Callable[[Any], Any] | None = None) -> Answer:
+def _reported(sample, design=None):
     """Accuracy and area of the first model, and differences of both models."""
     y, scores, places = sample
     labels = {model: (values > 0).astype(int) for model, values in scores.items()}
@@ -62,20 +51,17 @@ def _reported(sample: Any, design: Callable[[Any], Any] | None = None) -> Answer
         metrics=["accuracy", "roc_auc"],
         design=design(places) if design else None,
     )
-    alone, gaps = report.individual(), report.differences().individual()
-    return {key[1]: alone[key] for key in alone if key[0] == "A"} | {
-        f"difference in {key[0]}": gaps[key] for key in gaps
-    }
+    return of_first(report)
 
 
-def _two_way(rng: np.random.Generator, items: int, users: int) -> Any:
+def _two_way(rng, items, users):
     """Items that users meet, each user some of them, some users many."""
     met = rng.random((items, users)) < rng.beta(0.8, 1.6, users)
     met[rng.integers(items, size=users), np.arange(users)] = True
     item, user = np.nonzero(met)
     of_items, of_users, of_rows = np.sqrt(_SHARES)
 
-    def noise() -> Array:
+    def noise():
         return (
             of_items * rng.normal(size=items)[item]
             + of_users * rng.normal(size=users)[user]
@@ -86,8 +72,8 @@ def _two_way(rng: np.random.Generator, items: int, users: int) -> Any:
     return y, _scored(y, noise), (item, user)
 
 
-def _in_time(rng: np.random.Generator, n: int, autocorrelation: float) -> Any:
-    def noise() -> Array:
+def _in_time(rng, n, autocorrelation):
+    def noise():
         values = rng.normal(size=n)
         values[1:] *= np.sqrt(1 - autocorrelation**2)
         for t in range(1, n):
@@ -118,7 +104,7 @@ TABLES = [
 ]
 
 
-def series(n: int, autocorrelation: float) -> Setting:
+def series(n, autocorrelation):
     """Rows in order of time, whose labels and scores are autoregressive."""
     return Setting(
         {"setting": f"{n:,} rows, {autocorrelation:g}"},
@@ -132,12 +118,7 @@ def series(n: int, autocorrelation: float) -> Setting:
 SERIES = [series(*each) for each in product((100, 400, 5000), (0.0, 0.5, 0.9))]
 
 
-# --------------------------------------------------------------------------------------
-# Suites of tasks with items
-# --------------------------------------------------------------------------------------
-
-
-def _tasks(number: int) -> Setting:
+def _tasks(number):
     """Tasks of 30 to some 600 items, and a model that is better on each."""
     fixed = np.random.default_rng(number)
     sizes = 30 + (80 * fixed.lognormal(size=number)).astype(int)
@@ -145,7 +126,7 @@ def _tasks(number: int) -> Setting:
     task = np.repeat(np.arange(number), sizes)
     chances = {"old": ease, "new": ndtr(ndtri(ease) + 0.1)}
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng):
         hard = rng.normal(size=len(task))
         right = {
             model: hard + rng.normal(size=len(task)) < np.sqrt(2) * ndtri(p)[task]
@@ -153,24 +134,24 @@ def _tasks(number: int) -> Setting:
         }
         return right, rng.integers(0, 2, len(task))
 
-    def truths() -> dict[str, float]:
+    def truths():
         old, new = (float(each.mean()) for each in chances.values())
         values = {"mean": old, "difference in mean": old - new}
         return values | {"f1": old, "difference in f1": old - new}
 
-    def ours(sample: Any) -> Answer:
+    def ours(sample):
         right, y = sample
         grades = {model: each.astype(float) for model, each in right.items()}
         report = skci.grades_report(grades, tasks=task, bounds=(0, 1))
-        found = _of_both(report, "mean")
+        found = of_first(report)
         if number > _MOST_AVERAGED:
             return found
         labels = {model: np.where(each, y, 1 - y) for model, each in right.items()}
         macro = Strata(task, average="macro")
         report = skci.joint_report(y, labels, metrics="f1", design=macro)
-        return found | _of_both(report, "f1")
+        return found | of_first(report)
 
-    def by_formula(sample: Any, pooled: bool) -> Answer:
+    def by_formula(sample, pooled):
         grades = {model: each.astype(float) for model, each in sample[0].items()}
         gap = grades["old"] - grades["new"]
         found = {}
@@ -192,18 +173,6 @@ def _tasks(number: int) -> Setting:
     return Setting({"setting": f"{number} tasks"}, draw, truths, calls, every)
 
 
-def _of_both(report: Any, metric: str) -> Answer:
-    gaps = report.differences().individual()
-    return {
-        metric: report.individual()["old", metric],
-        f"difference in {metric}": gaps[metric, "old", "new"],
-    }
-
-
-# --------------------------------------------------------------------------------------
-# Suites of tasks with runs
-# --------------------------------------------------------------------------------------
-
 _AGGREGATES = ("iqm", "mean", "optimality_gap")
 _IMPROVEMENT = "probability_of_improvement"
 _PROFILE = "profile, all at once"
@@ -211,11 +180,11 @@ _LEVELS = (0.2, 0.5, 1.0, 2.0)
 _MANY_RUNS = 100_000
 
 
-def _agents(tasks: int, runs: int, tails: str) -> Setting:
+def _agents(tasks, runs, tails):
     """Scores of runs on tasks, gamma or lognormal around the level of the task."""
     level = np.random.default_rng(5).gamma(1.5, 0.6, size=tasks)
 
-    def draw(rng: np.random.Generator, runs: int = runs) -> dict[str, Array]:
+    def draw(rng, runs=runs):
         scores = {}
         for model, gain in (("A", 1.2), ("B", 1.0)):
             noise = np.exp(rng.normal(0, 0.5, (runs, tasks)))
@@ -224,7 +193,7 @@ def _agents(tasks: int, runs: int, tails: str) -> Setting:
             scores[model] = gain * level * noise
         return scores
 
-    def truths() -> dict[Any, float]:
+    def truths():
         """Aggregates of very many runs."""
         scores = draw(np.random.default_rng(0), _MANY_RUNS)
         found = {name: float(v) for name, v in _aggregates(scores["A"]).items()}
@@ -240,11 +209,11 @@ def _agents(tasks: int, runs: int, tails: str) -> Setting:
     return Setting(cells, draw, truths, calls)
 
 
-def _profile(scores: dict[str, Array]) -> Any:
+def _profile(scores):
     return skci.suite_report({"A": scores["A"]}).performance_profile(_LEVELS)
 
 
-def _by_suite_report(scores: dict[str, Array]) -> Answer:
+def _by_suite_report(scores):
     report = skci.suite_report(scores).individual()
     found = {name: report["A", name] for name in _AGGREGATES}
     gaps = report.differences().individual()
@@ -256,7 +225,7 @@ def _by_suite_report(scores: dict[str, Array]) -> Answer:
     }
 
 
-def _by_bootstrap(scores: dict[str, Array]) -> Answer:
+def _by_bootstrap(scores):
     """Percentiles of aggregates of runs that are resampled within each task."""
     rng, drawn = np.random.default_rng(int(scores["A"].sum() * 1e9) % 2**32), {}
     for model, values in scores.items():
@@ -273,7 +242,7 @@ def _by_bootstrap(scores: dict[str, Array]) -> Answer:
     }
 
 
-def _aggregates(scores: Array) -> dict[str, Array]:
+def _aggregates(scores):
     """Aggregates of scores of shape (..., runs, tasks)."""
     flat = np.sort(scores.reshape(*scores.shape[:-2], -1))
     cut = flat.shape[-1] // 4
@@ -299,7 +268,7 @@ _PARTS = {
 }
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = {title: simulate(settings, 400) for title, settings in _PARTS.items()}
     every = Records([each for records in found.values() for each in records])
     columns = "minimum", "mean", "maximum", "below .93", "of these not warned"

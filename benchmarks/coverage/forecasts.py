@@ -1,20 +1,14 @@
 """Coverage of intervals of metrics of probabilistic forecasts."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.signal import lfilter
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from benchmarks.coverage.tables import by_call, extremes
 from skci.designs import TimeOrder
 
@@ -40,7 +34,7 @@ _METRICS = {
 _STORM, _SHARE = 1.5, 0.2  # deviation of the truth in storms, and their share of rows
 
 
-def _draw(rng: np.random.Generator, n: int, autocorrelation: float) -> Any:
+def _draw(rng, n, autocorrelation):
     """Draw truths around a known level, and forecasts, by metric and model."""
     level = rng.normal(size=n)
     start = rng.normal(size=500 + n)
@@ -58,7 +52,7 @@ def _draw(rng: np.random.Generator, n: int, autocorrelation: float) -> Any:
     return level + noise, predicted | {"*": quantiles}
 
 
-def _values(model: str) -> dict[str, float]:
+def _values(model):
     """True scores of normal forecasts whose errors are normal."""
     spread, error = _SPREAD[model], float(np.sqrt(1 + _NOISE[model] ** 2))
     distance = float(np.sqrt(2 / np.pi * (error**2 + spread**2)))
@@ -77,20 +71,20 @@ def _values(model: str) -> dict[str, float]:
     }
 
 
-def _pinball(level: float, quantile: float, error: float) -> float:
+def _pinball(level, quantile, error):
     """Mean pinball loss of a quantile of a normal truth with mean 0."""
     ratio = quantile / error
     below = quantile * stats.norm.cdf(ratio) + error * stats.norm.pdf(ratio)
     return float(below - level * quantile)
 
 
-def _truths() -> dict[Any, float]:
+def _truths():
     by_model = {model: _values(model) for model in _SPREAD}
     wis = "weighted_interval_score"
     for model in _COMPARED:
         ratio = by_model[model][wis] / by_model["climatology"][wis]
         by_model[model][f"{wis}_skill"] = 1 - ratio
-    truths: dict[Any, float] = {}
+    truths = {}
     for metric in _METRICS:
         first, second = (by_model[model][metric] for model in _COMPARED)
         truths |= {metric: first, f"{metric}, narrow": second}
@@ -98,7 +92,7 @@ def _truths() -> dict[Any, float]:
     return truths
 
 
-def _reported(sample: Any, design: Callable[[], Any] | None = None) -> Answer:
+def _reported(sample, design=None):
     """Intervals of the calibrated model, of both coverages, and of differences."""
     y, predicted = sample
     report = skci.joint_report(
@@ -113,7 +107,7 @@ def _reported(sample: Any, design: Callable[[], Any] | None = None) -> Answer:
     )
 
 
-def _draw_storms(rng: np.random.Generator, n: int) -> Any:
+def _draw_storms(rng, n):
     """Draw calm and stormy rows; forecasts do not know of storms."""
     level = rng.normal(size=n)
     storm = rng.random(n) < _SHARE
@@ -122,14 +116,14 @@ def _draw_storms(rng: np.random.Generator, n: int) -> Any:
     return y, forecasts, np.where(storm, "storm", "calm")
 
 
-def _truths_of_storms() -> dict[Any, float]:
-    reach: Array = stats.norm.ppf(_LEVELS[-1]) / np.array([1.0, _STORM])
+def _truths_of_storms():
+    reach = stats.norm.ppf(_LEVELS[-1]) / np.array([1.0, _STORM])
     calm, storm = (2 * stats.norm.cdf(reach) - 1 - 0.9).tolist()
     values = {"deviation when calm": calm, "deviation in storms": storm}
     return values | {"gap": calm - storm}
 
 
-def _by_storm(sample: Any) -> Answer:
+def _by_storm(sample):
     y, forecasts, storm = sample
     metric = "interval_coverage_deviation@0.9"
     report = skci.joint_report(y, {"A": forecasts}, metrics=metric, by=storm)
@@ -165,7 +159,7 @@ SUBGROUPS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, of_subgroups = simulate(IN_TIME, 400), simulate(SUBGROUPS, 400)
     columns = ("settings", "minimum", "mean", "maximum", "below .93")
     columns = (*columns, "below .93, not warned", "unwarned misses")

@@ -1,16 +1,11 @@
 """How often the verdict of a gate differs between two evaluations of the same."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 
 _EASE = 2.4, 0.6  # of the beta distribution of the chance to solve an item
 _MEAN = _EASE[0] / sum(_EASE)
@@ -19,7 +14,7 @@ _MARGIN, _POWER = 0.05, 0.99
 _VERDICTS = ("shown", "open", "refuted")
 
 
-def planned(runs: int) -> int:
+def planned(runs):
     """Number of items with which a gate shows that nothing has changed."""
     answers = skci.sample_size(
         "accuracy",
@@ -32,7 +27,7 @@ def planned(runs: int) -> int:
     return -(-answers // runs)
 
 
-def draw(rng: np.random.Generator, items: int, runs: int, change: float) -> Any:
+def draw(rng, items, runs, change):
     """Grades of a new and an old model in two evaluations of the same items."""
     ease = rng.beta(*_EASE, items)[:, np.newaxis]
     chances = {"new": ease * (1 + change / _MEAN), "old": ease}
@@ -42,7 +37,7 @@ def draw(rng: np.random.Generator, items: int, runs: int, change: float) -> Any:
     ]
 
 
-def answer(pair: list[dict[str, Array]]) -> Answer:
+def answer(pair):
     """Compare the gates of two evaluations; return the verdict of the first, too."""
     found = [_gates(grades) for grades in pair]
     (first, said), (second, _) = found
@@ -50,7 +45,7 @@ def answer(pair: list[dict[str, Array]]) -> Answer:
     return agree | {each: said == each for each in _VERDICTS}
 
 
-def _gates(grades: dict[str, Array]) -> tuple[dict[str, bool], str]:
+def _gates(grades):
     """Find the gates that pass, and the verdict."""
     report = skci.grades_report(grades, bounds=(0, 1), samples="independent")
     verdict = str(report.requirements(f"new - old >= {-_MARGIN}").verdict)
@@ -63,7 +58,7 @@ def _gates(grades: dict[str, Array]) -> tuple[dict[str, bool], str]:
     }, verdict
 
 
-def settings(change: float) -> list[Setting]:
+def settings(change):
     return [
         Setting(
             {"items": f"{items:,}", "runs of each": str(runs)},
@@ -75,7 +70,7 @@ def settings(change: float) -> list[Setting]:
     ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     parts = {"Nothing has changed": 0.0, "Worse by the margin": -_MARGIN}
     return {
         title: [_rows(simulate(settings(change), 1000))]
@@ -83,15 +78,14 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _rows(found: Records) -> list[Row]:
+def _rows(found):
     """Shares of pipelines that flip, and of verdicts."""
     return [
-        dict(chosen.records[0]["cells"])
-        | {each["of"]: f"{_share(each):.1%}" for each in chosen}
-        for _, chosen in found.groups("cells")
+        cells | {each["of"]: f"{_share(each):.1%}" for each in chosen}
+        for cells, chosen in found.settings()
     ]
 
 
-def _share(record: Any) -> float:
+def _share(record):
     coverage = record["coverage"]
     return coverage if record["of"] in _VERDICTS else 1 - coverage

@@ -5,37 +5,28 @@ intervals. An answer of a call has, by key, estimates of skci, limits of a rival
 reports whose intervals must cover together, or yes and no.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 import warnings
-from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import joblib
 import numpy as np
 
 import skci
-from benchmarks.common import Array
 from benchmarks.common.command import BENCHMARKS, progress
 
 LEVEL = 0.95
 TOLERANCE = 0.02
 """Largest acceptable difference between coverage and level."""
 
-Record = dict[str, Any]
-Truths = Mapping[Any, float]
-"""True values by key; those of differences and gaps follow from them."""
-Answer = Mapping[Any, Any]
 
 _QUICK_SETTINGS, _QUICK_DRAWS = 2, 3
-_KNOWN: dict[str, Truths] = {}
+_KNOWN = {}
 """True values by setting, so that a process computes them once."""
 
 
@@ -43,18 +34,18 @@ _KNOWN: dict[str, Truths] = {}
 class Setting:
     """Samples of a population, its true values, and calls that make intervals."""
 
-    cells: Mapping[str, str]
+    cells: Mapping
     """Cells of the setting in tables, by column."""
-    draw: Callable[[np.random.Generator], Any]
-    truths: Callable[[], Truths]
-    calls: Mapping[str, Callable[[Any], Answer]]
+    draw: Callable
+    truths: Callable
+    calls: Mapping
     every: int = 1
     """Divisor of the number of samples, where each takes long."""
     blocks: int = 8
     """Parts that are simulated side by side."""
 
     @property
-    def key(self) -> str:
+    def key(self):
         """Text that differs between settings."""
         truths = getattr(self.truths, "func", self.truths)
         name = truths.__module__, truths.__qualname__
@@ -62,11 +53,11 @@ class Setting:
         told = [*name, dict(self.cells), [*self.calls], options]
         return json.dumps(told, sort_keys=True)
 
-    def tally(self, rng: np.random.Generator, draws: int) -> Any:
+    def tally(self, rng, draws):
         """Outcomes, (draws, 6), by call and key."""
         truths = _KNOWN.get(self.key) or self.truths()
         _KNOWN[self.key] = truths
-        found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+        found = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for _ in range(draws):
@@ -77,7 +68,7 @@ class Setting:
                         found.setdefault((name, text(key)), []).append(outcome)
         return {key: np.array(outcomes) for key, outcomes in found.items()}
 
-    def records(self, tallies: Sequence[Any]) -> list[Record]:
+    def records(self, tallies):
         """A record for each call and key, from all blocks."""
         records = []
         for key in dict.fromkeys(key for tally in tallies for key in tally):
@@ -104,21 +95,21 @@ class Setting:
         return records
 
 
-def _mean(values: Array) -> float | None:
+def _mean(values):
     return float(values.mean()) if len(values) else None
 
 
-def described(data: str, n: int) -> dict[str, str]:
+def described(data, n):
     """Cells of a setting with n rows."""
     return {"data": data, "n": f"{n:,}"}
 
 
-def text(key: Any) -> str:
+def text(key):
     """Name of a key in tables."""
     return key if isinstance(key, str) else ", ".join(map(str, key))
 
 
-def _outcome(key: Any, thing: Any, truths: Truths) -> tuple[float, ...]:
+def _outcome(key, thing, truths):
     """Whether a thing is below and above the truth and warns.
 
     Then the width of the interval, the estimate and its standard error, NaN where there
@@ -140,7 +131,7 @@ def _outcome(key: Any, thing: Any, truths: Truths) -> tuple[float, ...]:
     return float(below), float(not (below or covers)), warns, high - low, *estimate
 
 
-def true_value(key: Any, truths: Truths) -> float:
+def true_value(key, truths):
     """True value of an interval, or of the difference or gap that its key names."""
     if key in truths:
         return truths[key]
@@ -150,7 +141,7 @@ def true_value(key: Any, truths: Truths) -> float:
     return truths[first, *shared] - truths[second, *shared]
 
 
-def covers_jointly(report: Any, truths: Truths) -> bool:
+def covers_jointly(report, truths):
     """Whether all intervals of a report cover.
 
     Joint intervals contain the individual ones: where those cover, no critical value is
@@ -164,115 +155,100 @@ def covers_jointly(report: Any, truths: Truths) -> bool:
     return False
 
 
-def alone_and_jointly(report: Any, jointly: str = "all jointly") -> Answer:
+def of_first(report, difference="difference in {}"):
+    """Intervals of the first of two models, and of differences, by metric."""
+    alone, gaps = report.individual(), report.differences().individual()
+    first = report.models[0]
+    return {key[1]: alone[key] for key in alone if key[0] == first} | {
+        difference.format(key[0]): gaps[key] for key in gaps
+    }
+
+
+def alone_and_jointly(report, jointly="all jointly"):
     """Each individual interval of a report, and all of them together."""
     individual = report.individual()
     return {key: individual[key] for key in individual} | {jointly: report}
 
 
-# --------------------------------------------------------------------------------------
-# Records
-# --------------------------------------------------------------------------------------
-
-
-class Records:
+class Records(list):
     """Records of simulated coverage, in the order of their settings."""
 
-    def __init__(self, records: Iterator[Record] | Sequence[Record]) -> None:
-        self.records = list(records)
-
-    def __iter__(self) -> Iterator[Record]:
-        return iter(self.records)
-
-    def __len__(self) -> int:
-        return len(self.records)
-
-    def where(self, **values: Any) -> Records:
+    def where(self, **values):
         """Select the records, or their cells, with these values."""
         return Records(
-            [
-                each
-                for each in self.records
-                if all(value_of(each, key) == value for key, value in values.items())
-            ]
+            each
+            for each in self
+            if all(value_of(each, key) == value for key, value in values.items())
         )
 
-    def without(self, **values: Any) -> Records:
+    def without(self, **values):
         """Select the others."""
-        chosen = self.where(**values).records
-        return Records([each for each in self.records if each not in chosen])
+        chosen = self.where(**values)
+        return Records(each for each in self if each not in chosen)
 
-    def unique(self, key: str) -> list[Any]:
+    def unique(self, key):
         """Distinct values of a key, in order of appearance."""
         return list(dict.fromkeys(self.column(key)))
 
-    def column(self, key: str) -> list[Any]:
-        return [value_of(each, key) for each in self.records]
+    def column(self, key):
+        return [value_of(each, key) for each in self]
 
-    def mean(self, key: str = "coverage") -> float:
+    def mean(self, key="coverage"):
         return fmean(self.column(key))
 
-    def lowest(self, number: int, key: str = "coverage") -> list[Record]:
+    def lowest(self, number, key="coverage"):
         """The records with the smallest values of a key."""
-        return sorted(self.records, key=lambda each: each[key])[:number]
+        return sorted(self, key=lambda each: each[key])[:number]
 
-    def groups(self, *keys: str) -> Iterator[tuple[dict[str, str], Records]]:
+    def groups(self, *keys):
         """Records with the same values of some keys, and these values."""
-        found: list[dict[str, str]] = []
-        for each in self.records:
+        found = []
+        for each in self:
             values = {key: value_of(each, key) for key in keys}
             if values not in found:
                 found.append(values)
         for values in found:
             yield values, self.where(**values)
 
+    def settings(self):
+        """Records of each setting, and the cells of the setting."""
+        for values, chosen in self.groups("cells"):
+            yield dict(values["cells"]), chosen
 
-def value_of(record: Record, key: str) -> Any:
+
+def value_of(record, key):
     """Value of a record, or a cell of its setting."""
     return record[key] if key in record else record["cells"].get(key, "")
 
 
-def monte_carlo_error(share: float, draws: int) -> float:
+def monte_carlo_error(share, draws):
     """Standard error of a simulated share."""
     return math.sqrt(share * (1 - share) / draws)
-
-
-# --------------------------------------------------------------------------------------
-# Running
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Simulator:
     """Simulates settings side by side; a stopped run resumes.
 
-    Parameters
-    ----------
-    seed, jobs : int
-        Number of processes, all by default.
-    draws : int, optional
-        Samples of each setting, in place of those that its page names.
-    quick : bool
-        Whether to draw a few samples of a few settings.
-    folder : Path, optional
-        Folder of the cache. What is kept there is found again by the cells and
-        the calls of the setting, the draws, the seed and the code.
+    What is kept in the folder is found again by the cells and the calls of the setting,
+    the draws, the seed and the code.
     """
 
     seed: int = 0
     jobs: int = -1
     draws: int | None = None
+    """Samples of each setting, in place of those that its page names."""
     quick: bool = False
     folder: Path | None = None
 
     @classmethod
-    def of(cls, options: Namespace, parts: str = "") -> Simulator:
+    def of(cls, options, parts=""):
         """Simulator by the options of a command, with a folder for its parts."""
         cached = None if options.quick else BENCHMARKS / "parts" / parts
         folder = options.work or cached
         return cls(options.seed, options.jobs, options.draws, options.quick, folder)
 
-    def __call__(self, settings: Sequence[Any], draws: int) -> Records:
+    def __call__(self, settings, draws):
         """Records of some settings."""
         draws = self.draws or draws
         if len({each.key for each in settings}) < len(settings):
@@ -287,20 +263,18 @@ class Simulator:
             for block, number in enumerate(numbers)
         ]
         # The blocks of a setting share its true values, which take most of a quick run.
-        batch: Any = _QUICK_DRAWS if self.quick else "auto"
+        batch = _QUICK_DRAWS if self.quick else "auto"
         results = joblib.Parallel(
             self.jobs, return_as="generator", batch_size=batch, pre_dispatch="all"
         )(tasks)
         tallies = progress(results, len(tasks), "simulated")
         return Records(
-            [
-                record
-                for each, numbers in zip(settings, parts, strict=True)
-                for record in each.records([next(tallies) for _ in numbers])
-            ]
+            record
+            for each, numbers in zip(settings, parts, strict=True)
+            for record in each.records([next(tallies) for _ in numbers])
         )
 
-    def _tally(self, setting: Any, block: int, draws: int) -> Any:
+    def _tally(self, setting, block, draws):
         key = json.dumps([setting.key, self.seed, block, draws])
         digest = hashlib.sha256(key.encode()).hexdigest()
         rng = np.random.default_rng(int(digest[:16], 16))
@@ -315,13 +289,13 @@ class Simulator:
         return joblib.load(file)
 
 
-def _split(draws: int, blocks: int) -> list[int]:
+def _split(draws, blocks):
     """Numbers of samples of blocks."""
     parts = [draws // blocks + (k < draws % blocks) for k in range(blocks)]
     return [part for part in parts if part]
 
 
-def fingerprint() -> str:
+def fingerprint():
     """Digest of the code that results depend on."""
     digest = hashlib.sha256()
     packages = BENCHMARKS, Path(skci.__file__).parent

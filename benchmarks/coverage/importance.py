@@ -1,25 +1,14 @@
 """Coverage of permutation importance: the table of the page on it, which is printed."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import (
-    Answer,
-    Records,
-    Setting,
-    Simulator,
-    alone_and_jointly,
-)
+from benchmarks.coverage.harness import Setting, alone_and_jointly
 from benchmarks.coverage.tables import share, spread
 
 _METRICS = {"accuracy": "accuracy", "roc_auc": "AUC", "brier_score": "Brier score"}
@@ -28,21 +17,21 @@ _SETTINGS = ((100, 5), (200, 2), (200, 10), (1000, 5))
 _COVARIANCE = np.where(np.eye(3), 1.0, 0.5)
 _OF_TRUTH = np.array([1.5, 1.0, 0.5])  # coefficients of the log odds
 _OF_MODEL = np.array([1.4, 1.2, 0.3])
-_MODEL: Any = SimpleNamespace(
+_MODEL = SimpleNamespace(
     classes_=np.array([0, 1]),
     predict=lambda X: (X @ _OF_MODEL > 0).astype(int),
     predict_proba=lambda X: np.transpose([expit(-X @ _OF_MODEL), expit(X @ _OF_MODEL)]),
 )
 
 
-def draw(rng: np.random.Generator, n: int) -> tuple[Array, Array, int]:
+def draw(rng, n):
     """Correlated features, labels, and a seed."""
     X = rng.normal(size=(n, 3)) @ np.linalg.cholesky(_COVARIANCE).T
     y = (rng.random(n) < expit(X @ _OF_TRUTH)).astype(int)
     return X, y, int(rng.integers(1 << 31))
 
 
-def answer(sample: Any, n_repeats: int) -> Answer:
+def answer(sample, n_repeats):
     """Importances of the features of a fixed model."""
     X, y, seed = sample
     report = skci.importance_report(
@@ -52,7 +41,7 @@ def answer(sample: Any, n_repeats: int) -> Answer:
 
 
 @cache
-def true_importances() -> dict[Any, float]:
+def true_importances():
     """Loss of each metric in the population, by the permutation of each feature."""
     intact, found = _metrics(), {}
     for k in range(3):
@@ -62,7 +51,7 @@ def true_importances() -> dict[Any, float]:
     return found
 
 
-def _metrics(permuted: int | None = None) -> dict[str, float]:
+def _metrics(permuted=None):
     """Metrics in the population, by quadrature over the score and the log odds."""
     among, with_truth = _COVARIANCE.copy(), _COVARIANCE.copy()
     if permuted is not None:  # it is independent of other features and of the truth
@@ -100,14 +89,13 @@ SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 400)
-    return {"Importance": [[_row(chosen) for _, chosen in found.groups("cells")]]}
+    return {"Importance": [[_row(*each) for each in found.settings()]]}
 
 
-def _row(found: Records) -> Row:
+def _row(row, found):
     """Least and greatest coverage over features, by metric."""
-    row = dict(found.records[0]["cells"])
     single = found.without(of="all jointly")
     for metric, name in _METRICS.items():
         chosen = [each for each in single if each["of"].endswith(metric)]

@@ -1,19 +1,13 @@
 """Coverage of metrics of items: functions of means, alone and among other metrics."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from sklearn import metrics as sk
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator, alone_and_jointly
+from benchmarks.coverage.harness import Setting, alone_and_jointly, of_first
 from benchmarks.coverage.tables import by_setting, each
 
 _POPULATION, _QUERIES = 2_000_000, 100_000  # from which true values are computed
@@ -23,7 +17,7 @@ _SYSTEMS = {"A": 1.0, "B": 0.8}
 _OF_QUERY, _THRESHOLD = 10, 0.8
 
 
-def _edits_and_words(rng: np.random.Generator, n: int) -> dict[str, Array]:
+def _edits_and_words(rng, n):
     """Utterances whose error rates differ much, and more so short ones."""
     words = 1 + rng.negative_binomial(2, 0.15, n)
     hard = rng.beta(0.6, 3.5 + 0.1 * words)
@@ -34,7 +28,7 @@ def _edits_and_words(rng: np.random.Generator, n: int) -> dict[str, Array]:
     return systems
 
 
-def _n_grams(rng: np.random.Generator, n: int) -> dict[str, Array]:
+def _n_grams(rng, n):
     """Lengths of sentences; numbers of right and of all n-grams of each order."""
     reference = 4 + rng.negative_binomial(3, 0.12, n)
     easy = rng.beta(6, 2, n)
@@ -48,41 +42,36 @@ def _n_grams(rng: np.random.Generator, n: int) -> dict[str, Array]:
     return systems
 
 
-def _ratio(edits: Any, words: Any) -> Any:
+def _ratio(edits, words):
     return edits / words
 
 
-def _bleu(answer: Any, reference: Any, *counts: Any) -> Any:
+def _bleu(answer, reference, *counts):
     pairs = zip(counts[:4], counts[4:], strict=True)
     logs = sum(np.log(match / total) for match, total in pairs) / 4
     return np.exp(np.minimum(0, answer - reference) / answer + logs)
 
 
-METRICS: dict[str, tuple[Callable[..., Any], Callable[..., dict[str, Array]]]] = {
-    "word error rate": (_ratio, _edits_and_words),
-    "BLEU": (_bleu, _n_grams),
-}
+METRICS = {"word error rate": (_ratio, _edits_and_words), "BLEU": (_bleu, _n_grams)}
 """Function of means, and draw of the numbers of items by system."""
 
 
-def metric_of(function: Callable[..., Any], features: Any, name: str) -> Any:
+def metric_of(function, features, name):
     """Make a metric of items that is a function of means of their features."""
     return skci.make_metric_ci(
         function, features=features, reads="items", name=name, bounds=(0, np.inf)
     )
 
 
-def _of_items(name: str, n: int) -> Setting:
+def _of_items(name, n):
     function, sampler = METRICS[name]
-    metric = metric_of(function, lambda _, numbers: numbers, "m")
+    metric = metric_of(function, lambda _, numbers: numbers, "system")
 
-    def answer(systems: dict[str, Array]) -> Answer:
+    def answer(systems):
         report = skci.joint_report(systems["A"], systems, metrics=metric)
-        gaps = report.differences().individual()
-        single = report.select(models="A").individual()["A", "m"]
-        return {"system": single, "difference": gaps["m", "A", "B"]}
+        return of_first(report, "difference")
 
-    def truths() -> dict[str, float]:
+    def truths():
         systems = sampler(np.random.default_rng(99), _POPULATION)
         first, second = (float(function(*systems[k].mean(axis=0))) for k in "AB")
         return {"system": first, "difference": first - second}
@@ -91,12 +80,7 @@ def _of_items(name: str, n: int) -> Setting:
     return Setting(cells, partial(sampler, n=n), truths, {"default": answer})
 
 
-# --------------------------------------------------------------------------------------
-# Five kinds in one report
-# --------------------------------------------------------------------------------------
-
-
-def _recordings(rng: np.random.Generator, n: int) -> dict[str, Array]:
+def _recordings(rng, n):
     """Recordings found by a spoken query: relevance, score, edits and words of each.
 
     Hard queries have lower scores of relevant recordings and more errors in words.
@@ -109,13 +93,13 @@ def _recordings(rng: np.random.Generator, n: int) -> dict[str, Array]:
     return {"relevant": relevant, "score": score, "words": words, "edits": edits}
 
 
-def _geometric_mean(y_true: Array, y_pred: Array) -> float:
+def _geometric_mean(y_true, y_pred):
     """Geometric mean of sensitivity and specificity, without weights."""
     return float(np.sqrt(np.prod(sk.recall_score(y_true, y_pred, average=None))))
 
 
 @cache
-def _truths_together() -> dict[Any, float]:
+def _truths_together():
     """Values in a large population, by scikit-learn."""
     found = _recordings(np.random.default_rng(98), _QUERIES)
     y, score = found["relevant"].ravel(), found["score"].ravel()
@@ -131,13 +115,13 @@ def _truths_together() -> dict[Any, float]:
     return {("A", name): float(value) for name, value in values.items()}
 
 
-def _together(drawn: dict[str, Array]) -> Answer:
+def _together(drawn):
     """A report of five metrics on the same rows, whose queries are the clusters."""
     n = len(drawn["relevant"])
     found = {name: column.ravel() for name, column in drawn.items()}
     errors = np.column_stack([found["edits"], found["words"]])
     rate = metric_of(_ratio, lambda y_true, y_pred: errors, "word error rate")
-    options: Any = {"of": "rows", "reads": "labels", "bounds": (0, 1)}
+    options = {"of": "rows", "reads": "labels", "bounds": (0, 1)}
     box = skci.make_metric_ci(_geometric_mean, name="geometric mean", **options)
     report = skci.joint_report(
         found["relevant"],
@@ -161,7 +145,7 @@ TOGETHER = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, together = simulate(SETTINGS, 1000), simulate(TOGETHER, 300)
     columns = ("coverage", "below", "above", "width", "warns")
     return {

@@ -1,29 +1,18 @@
 """Coverage and width of individual and joint intervals for labels."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
 import skci
 from benchmarks.accuracy.textbook import value
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables, within_error, yes
+from benchmarks.common.pages import within_error, yes
 from benchmarks.coverage.decisions import true_values
-from benchmarks.coverage.harness import (
-    LEVEL,
-    Answer,
-    Record,
-    Records,
-    Setting,
-    Simulator,
-)
-from benchmarks.coverage.populations import MIN_POSITIVES, Binary, main_grid, outcomes
+from benchmarks.coverage.harness import LEVEL, Setting
+from benchmarks.coverage.populations import MIN_POSITIVES, main_grid, outcomes
 from benchmarks.coverage.tables import error_of, widths
 
 _METRICS = ("accuracy", "precision", "recall", "specificity", "f0.5", "f1", "f2")
@@ -49,7 +38,7 @@ _WORST, _JOINT_WORST = 10, 5  # settings that are simulated again
 _AGAIN = 10  # times as many samples
 
 
-def _single(model: Binary, *only: tuple[str, float]) -> Setting:
+def _single(model, *only):
     """A binary model, by all methods at one level and "score" at others, or by some."""
     asked = [(method, LEVEL) for method in (_TEXTBOOK, *_METHODS, *_PROPORTIONS)]
     asked += [("score", level) for level in _MIN_COVERAGE if level != LEVEL]
@@ -67,22 +56,22 @@ def _single(model: Binary, *only: tuple[str, float]) -> Setting:
     return Setting(cells, draw, partial(_true_values, model), calls)
 
 
-def _table(rng: np.random.Generator, model: Binary) -> Array:
+def _table(rng, model):
     tp, fp, fn, tn = rng.multinomial(model.n, model.cells)
     return np.array([[tn, fp], [fn, tp]])
 
 
 @cache
-def _true_values(model: Binary) -> dict[str, float]:
+def _true_values(model):
     return {metric: float(value(metric, model.cells)) for metric in _METRICS}
 
 
-def _intervals(table: Array, method: str, level: float) -> Answer:
+def _intervals(table, method, level):
     """Intervals of all metrics that a method is for and that are defined."""
     metrics = [*_METRICS]
     if method == "plus-four":
         metrics.remove("lift")
-    options: dict[str, Any] = {"method": "delta" if method == _TEXTBOOK else method}
+    options = {"method": "delta" if method == _TEXTBOOK else method}
     report = skci.confusion_matrix_report(
         table,
         metrics=["accuracy"] if method in _PROPORTIONS else metrics,
@@ -100,14 +89,7 @@ def _intervals(table: Array, method: str, level: float) -> Answer:
     }
 
 
-def _joint(
-    models: int,
-    metrics: tuple[str, ...],
-    n: int,
-    prevalence: float,
-    quality: str,
-    methods: tuple[str, ...] = _JOINT_METHODS,
-) -> Setting:
+def _joint(models, metrics, n, prevalence, quality, methods=_JOINT_METHODS):
     """Joint reports on correlated models."""
     population = outcomes(quality, prevalence, models, 1.25)
     cells = {
@@ -121,7 +103,7 @@ def _joint(
     return Setting(cells, draw, partial(true_values, population, metrics), calls)
 
 
-def _reported(method: str, metrics: tuple[str, ...], sample: Any) -> Answer:
+def _reported(method, metrics, sample):
     report = skci.joint_report(*sample, metrics=[*metrics], method=method)
     return {"all jointly": report}
 
@@ -135,7 +117,7 @@ _JOINT_GRID = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     main = simulate([_single(model) for model in main_grid()], 2_000)
     joint = simulate([_joint(*each) for each in _JOINT_GRID], 1_000)
     again = _again(simulate, main)
@@ -159,7 +141,7 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _again(simulate: Simulator, main: Records) -> dict[float, list[Record]]:
+def _again(simulate, main):
     """Records of new samples from where "score" covers least often, by level.
 
     The minimum over many simulated coverages is biased downwards; that of new samples
@@ -181,52 +163,39 @@ def _again(simulate: Simulator, main: Records) -> dict[float, list[Record]]:
     return found
 
 
-def _mean_error(records: Records, level: float = LEVEL) -> float:
+def _mean_error(records, level=LEVEL):
     """Mean absolute difference between coverage and level."""
     return fmean(abs(each["coverage"] - level) for each in records)
 
 
-def _goals(
-    main: Records,
-    again: dict[float, list[Record]],
-    joint: Records,
-    joint_again: Records,
-) -> list[Row]:
+def _goals(main, again, joint, joint_again):
     """Goals, what was found, and whether they are met."""
-    rows = []
-    for level, goal in _MIN_COVERAGE.items():
-        score = main.where(call=f"score {level:g}")
-        rows += [
-            _minimum("minimum coverage", level, goal, again[level]),
-            _error("mean absolute error", level, _MAX_ERROR, score),
-        ]
-    score = joint.where(call="score")
-    return [
-        *rows,
-        _minimum("minimum joint coverage", LEVEL, _MIN_JOINT_COVERAGE, [*joint_again]),
-        _error("mean absolute error, joint", LEVEL, _MAX_JOINT_ERROR, score),
+    names = "minimum coverage", "mean absolute error"
+    scores = {level: main.where(call=f"score {level:g}") for level in again}
+    cases = [
+        (names, level, goal, _MAX_ERROR, again[level], scores[level])
+        for level, goal in _MIN_COVERAGE.items()
     ]
+    names = "minimum joint coverage", "mean absolute error, joint"
+    goals = _MIN_JOINT_COVERAGE, _MAX_JOINT_ERROR
+    cases.append((names, LEVEL, *goals, joint_again, joint.where(call="score")))
+    rows = []
+    for names, level, goal, most, worst, score in cases:
+        lowest = min(worst, key=lambda each: each["coverage"])
+        least, error = lowest["coverage"], error_of(lowest)
+        mean = _mean_error(score, level)
+        met = within_error(least, goal, error), yes(mean <= most)
+        found = f"{least:.4f}, Monte Carlo error {error:.4f}", f"{mean:.5f}"
+        goals = f"at least {goal:.4f}", f"at most {most:.4f}"
+        rows += [
+            {"score intervals": name, "level": f"{level:g}"}
+            | {"goal": goal, "found": value, "met": is_met}
+            for name, goal, value, is_met in zip(names, goals, found, met, strict=True)
+        ]
+    return rows
 
 
-def _goal(name: str, level: float, goal: str, found: str, met: str) -> Row:
-    columns = ("score intervals", "level", "goal", "found", "met")
-    return dict(zip(columns, (name, f"{level:g}", goal, found, met), strict=True))
-
-
-def _minimum(name: str, level: float, goal: float, again: list[Record]) -> Row:
-    lowest = min(again, key=lambda each: each["coverage"])
-    minimum, error = lowest["coverage"], error_of(lowest)
-    found = f"{minimum:.4f}, Monte Carlo error {error:.4f}"
-    met = within_error(minimum, goal, error)
-    return _goal(name, level, f"at least {goal:.4f}", found, met)
-
-
-def _error(name: str, level: float, goal: float, records: Records) -> Row:
-    error = _mean_error(records, level)
-    return _goal(name, level, f"at most {goal:.4f}", f"{error:.5f}", yes(error <= goal))
-
-
-def _by_method(main: Records) -> list[Row]:
+def _by_method(main):
     rows, of_score = [], widths(main.where(call=f"score {LEVEL:g}"))
     for method in (_TEXTBOOK, *_METHODS, *_PROPORTIONS):
         records = main.where(call=f"{method} {LEVEL:g}")
@@ -246,7 +215,7 @@ def _by_method(main: Records) -> list[Row]:
     return rows
 
 
-def _summary(records: Records) -> Row:
+def _summary(records):
     return {
         "minimum": f"{min(records.column('coverage')):.4f}",
         "mean": f"{records.mean():.4f}",
@@ -254,7 +223,7 @@ def _summary(records: Records) -> Row:
     }
 
 
-def _by(found: dict[str, Records], key: str, title: str) -> list[Row]:
+def _by(found, key, title):
     """Minimum and mean coverage of each method, and the error of "score", by a key."""
     rows = []
     for name in found["score"].unique(key):
@@ -268,7 +237,7 @@ def _by(found: dict[str, Records], key: str, title: str) -> list[Row]:
     return rows
 
 
-def _worst(main: Records, again: dict[float, list[Record]]) -> list[Row]:
+def _worst(main, again):
     """The settings in which "score" covers least often."""
     rows = []
     for level, records in again.items():
@@ -281,7 +250,7 @@ def _worst(main: Records, again: dict[float, list[Record]]) -> list[Row]:
     return rows
 
 
-def _joint_methods(joint: Records) -> list[Row]:
+def _joint_methods(joint):
     rows = []
     for values, records in joint.groups("call"):
         families = {

@@ -1,11 +1,7 @@
 """How many labels reach a width of real data, by which way of choosing them."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -15,20 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from skci.planning import label_next
 
 _NUMBERS = (50, 100, 150, 200, 300, 400, 600, 800)
 """Of labels; the first are at random."""
-_WAYS = (
-    "random, labels alone",
-    "random, with the judge",
-    "stratified, with the judge",
-    "active, with the judge",
-)
-_ALONE, _, _STRATIFIED, _ACTIVE = _WAYS
+_ALONE, _JUDGED = "random, labels alone", "random, with the judge"
+_STRATIFIED, _ACTIVE = "stratified, with the judge", "active, with the judge"
+_WAYS = (_ALONE, _JUDGED, _STRATIFIED, _ACTIVE)
 _TARGETS = {
     "accuracy of A": ("accuracy", "A"),
     "macro F1 of A": ("f1_macro", "A"),
@@ -40,7 +30,7 @@ _WIDTHS = (0.06, 0.05, 0.04, 0.03, 0.025)
 
 
 @cache
-def digits() -> tuple[Array, dict[str, Array], Array]:
+def digits():
     """Digits that no model was fitted to, their predictions, and those of the judge."""
     X, y = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))
@@ -54,29 +44,27 @@ def digits() -> tuple[Array, dict[str, Array], Array]:
     return y[rest], models, judge
 
 
-def _setting(target: str, way: str) -> Setting:
+def _setting(target, way):
     metric, of = _TARGETS[target]
 
-    def draw(rng: np.random.Generator) -> np.random.Generator:
+    def draw(rng):
         return rng
 
-    def truths() -> dict[str, float]:
+    def truths():
         """Value on all rows."""
         y, models, _ = digits()
         report = skci.joint_report(y, models, metrics=metric)
         values = [float(report[model, metric]) for model in of]
         return dict.fromkeys(map(str, _NUMBERS), values[0] - sum(values[1:]))
 
-    def answer(rng: np.random.Generator) -> Answer:
+    def answer(rng):
         steps = zip(_NUMBERS, _steps(way, target, rng), strict=True)
         return {str(n): _estimate(target, way, *step) for n, step in steps}
 
     return Setting({"estimate": target, "labels": way}, draw, truths, {"skci": answer})
 
 
-def _steps(
-    way: str, target: str, rng: np.random.Generator
-) -> Iterator[tuple[Array, Array | None]]:
+def _steps(way, target, rng):
     """Labels that are known at each number of them, and their probabilities."""
     y, models, judge = digits()
     place = np.argsort(rng.permutation(len(y)))
@@ -114,7 +102,7 @@ def _steps(
         yield known, probability
 
 
-def _estimate(target: str, way: str, known: Array, probability: Array | None) -> Any:
+def _estimate(target, way, known, probability):
     _, models, judge = digits()
     metric, of = _TARGETS[target]
     chosen = {name: models[name] for name in of}
@@ -133,7 +121,7 @@ def _estimate(target: str, way: str, known: Array, probability: Array | None) ->
 SETTINGS = [_setting(target, way) for target in _TARGETS for way in _WAYS]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 60)
     return {
         "Labels that reach a width": [_reached(found)],
@@ -142,23 +130,22 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _by_number(found: Records, shown: Any) -> list[Row]:
+def _by_number(found, shown):
     return [
-        dict(chosen.records[0]["cells"]) | {each["of"]: shown(each) for each in chosen}
-        for _, chosen in found.groups("cells")
+        cells | {each["of"]: shown(each) for each in chosen}
+        for cells, chosen in found.settings()
     ]
 
 
-def _reached(found: Records) -> list[Row]:
+def _reached(found):
     """Numbers of labels at which the median half width is as wanted.
 
     Between two numbers it is a power of the number.
     """
     rows = []
-    for _, chosen in found.groups("cells"):
+    for row, chosen in found.settings():
         falling = np.minimum.accumulate(chosen.column("width"))[::-1] / 2
         numbers = np.interp(np.log(_WIDTHS), np.log(falling), np.log(_NUMBERS[::-1]))
-        row = dict(chosen.records[0]["cells"])
         for width, number in zip(_WIDTHS, np.exp(numbers), strict=True):
             cell = f"{number:.0f}"
             if width < falling[0]:

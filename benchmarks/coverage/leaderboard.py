@@ -1,18 +1,12 @@
 """Coverage of a leaderboard: means, ranks and differences of many models."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator, Truths
+from benchmarks.coverage.harness import Records, Setting
 from benchmarks.coverage.tables import mean_of
 
 _SKILLS = {"A": 1.5, "B": 1.5, "C": 1.3, "D": 1, "E": 1, "F": 0.7, "G": 0.3, "H": 0.3}
@@ -23,11 +17,11 @@ _SETTINGS = ((500, 60, 4), (500, 60, 1), (500, 500, 4), (100, 20, 4))
 """Numbers of questions, passages and answers."""
 
 
-def graded(questions: int, passages: int, answers: int, missing: bool) -> Setting:
+def graded(questions, passages, answers, missing):
     """Grades of answers of eight models to questions about passages."""
     passage = np.arange(questions) % passages
 
-    def draw(rng: np.random.Generator) -> dict[str, Array]:
+    def draw(rng):
         ease = rng.normal(0, _OF_PASSAGES, passages)[passage]
         ease = ease + rng.normal(0, _OF_QUESTIONS, questions)
         grades = {}
@@ -42,7 +36,7 @@ def graded(questions: int, passages: int, answers: int, missing: bool) -> Settin
             for (model, each), lacks in zip(grades.items(), gone, strict=True)
         }
 
-    def answer(grades: Mapping[str, Array]) -> Answer:
+    def answer(grades):
         options = {"missing_grades": "pairwise"} if missing else {}
         samples = {} if missing else {"samples": "independent"}
         report = skci.grades_report(
@@ -58,7 +52,7 @@ def graded(questions: int, passages: int, answers: int, missing: bool) -> Settin
     return Setting(named, draw, true_means, calls)
 
 
-def _naive(grades: Mapping[str, Array]) -> Answer:
+def _naive(grades):
     """Intervals that take questions to be independent."""
     found = {}
     for model, each in grades.items():
@@ -68,7 +62,7 @@ def _naive(grades: Mapping[str, Array]) -> Answer:
     return found
 
 
-def of_board(report: Any, truths: Truths) -> Answer:
+def of_board(report, truths):
     """Individual and joint intervals of a leaderboard, differences and ranks."""
     individual = report.individual()
     ranks = report.ranks()
@@ -85,7 +79,7 @@ def of_board(report: Any, truths: Truths) -> Answer:
     }
 
 
-def true_means() -> dict[Any, float]:
+def true_means():
     """Expected grade of each model, by the Gauss-Hermite rule."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(100)
     ease = nodes * np.sqrt(_OF_PASSAGES**2 + _OF_QUESTIONS**2 + _OF_MODELS**2)
@@ -94,14 +88,13 @@ def true_means() -> dict[Any, float]:
     return {(m, "mean"): float(x) for m, x in zip(_SKILLS, means, strict=True)}
 
 
-def board_rows(found: Records, joint: str, differences: str) -> list[Row]:
+def board_rows(found, joint, differences):
     """Mean coverage of individual intervals, and coverage of joint ones."""
     rows = []
     together = {"joint": joint, "differences": differences, "ranks": "ranks"}
-    for _, chosen in found.groups("cells"):
+    for row, chosen in found.settings():
         ours = chosen.where(call="skci")
         single = Records([each for each in ours if each["of"] not in together])
-        row = dict(ours.records[0]["cells"])
         for call in chosen.without(call="skci").unique("call"):
             row[call] = mean_of(chosen.where(call=call))
         row["individual"] = mean_of(single)
@@ -116,7 +109,7 @@ LACKING = [graded(500, 60, 1, missing=True)]
 _rows = partial(board_rows, joint="eight joint", differences="28 differences")
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     return {
         "Coverage": [_rows(simulate(SETTINGS, 400))],
         "Missing grades": [_rows(simulate(LACKING, 400))],

@@ -1,22 +1,18 @@
 """Populations, models that learn from samples of them, and their true performance."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import rankdata
+from sklearn import metrics as sk
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-from benchmarks.common import Array
 
 PARTS = 5
 """Folds, or groups of rows, of a cross-validation."""
@@ -29,31 +25,26 @@ _ROWS = 60_000  # fresh rows that every true value is evaluated on
 _TRAINING_SETS = 50
 
 
-# --------------------------------------------------------------------------------------
-# Models
-# --------------------------------------------------------------------------------------
-
-
 class _Shrunken:
     """Probabilities away from 0 and 1, so that the log loss is finite."""
 
-    def predict_proba(self, X: Array) -> Array:
-        return _CLIP + (1 - 2 * _CLIP) * super().predict_proba(X)  # type: ignore[misc]
+    def predict_proba(self, X):
+        return _CLIP + (1 - 2 * _CLIP) * super().predict_proba(X)
 
 
-class Discriminant(_Shrunken, LinearDiscriminantAnalysis):  # type: ignore[misc]
+class Discriminant(_Shrunken, LinearDiscriminantAnalysis):
     pass
 
 
-class Neighbors(_Shrunken, KNeighborsClassifier):  # type: ignore[misc]
+class Neighbors(_Shrunken, KNeighborsClassifier):
     pass
 
 
-class Tree(_Shrunken, DecisionTreeClassifier):  # type: ignore[misc]
+class Tree(_Shrunken, DecisionTreeClassifier):
     pass
 
 
-ESTIMATORS: dict[str, Any] = {
+ESTIMATORS = {
     "LDA": Discriminant(),
     "logistic": LogisticRegression(),
     "7-NN": Neighbors(7, algorithm="brute"),
@@ -69,26 +60,18 @@ ESTIMATORS: dict[str, Any] = {
 }
 
 
-# --------------------------------------------------------------------------------------
-# Populations
-# --------------------------------------------------------------------------------------
-
-
 class Sampled(NamedTuple):
     """Rows of a population, and the cluster of each if there are clusters."""
 
-    X: Array
-    y: Array
-    groups: Array | None = None
+    X: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray | None = None
 
 
-Draw = Callable[[int, np.random.Generator], Sampled]
-
-
-def two_normals(prevalence: float, distance: float, features: int) -> Draw:
+def two_normals(prevalence, distance, features):
     """Two labels with normal features, whose means are a distance apart."""
 
-    def draw(n: int, rng: np.random.Generator) -> Sampled:
+    def draw(n, rng):
         y = (rng.random(n) < prevalence).astype(int)
         X = rng.normal(size=(n, features))
         # The distance is that of three features together.
@@ -98,21 +81,21 @@ def two_normals(prevalence: float, distance: float, features: int) -> Draw:
     return draw
 
 
-def curved(n: int, rng: np.random.Generator) -> Sampled:
+def curved(n, rng):
     """Labels whose log odds are the square of a feature and another feature."""
     X = rng.normal(size=(n, 5))
     logits = 1.5 * (X[:, 0] ** 2 - 1) + X[:, 1]
     return Sampled(X, (rng.random(n) < expit(logits)).astype(int))
 
 
-def clusters(equal: bool) -> Draw:
+def clusters(equal):
     """Two labels in clusters of 5 rows, or of 3 times a lognormal, rounded up.
 
     Their prevalences and feature means differ, with an intraclass correlation of .3.
     """
     total = 1 / 0.3 - 1
 
-    def draw(n: int, rng: np.random.Generator) -> Sampled:
+    def draw(n, rng):
         sizes = np.full(n, 5)
         if not equal:
             sizes = np.ceil(3 * rng.lognormal(size=n)).astype(int)
@@ -126,7 +109,7 @@ def clusters(equal: bool) -> Draw:
     return draw
 
 
-ERRORS: dict[str, tuple[Callable[[int, np.random.Generator], Array], float]] = {
+ERRORS = {
     "none": (lambda n, rng: np.zeros(n), 0.0),
     "normal": (lambda n, rng: rng.normal(size=n), 1.0),
     "t5": (lambda n, rng: rng.standard_t(5, n), 5 / 3),
@@ -139,10 +122,10 @@ ERRORS: dict[str, tuple[Callable[[int, np.random.Generator], Array], float]] = {
 """Errors with the mean 0, and their variance."""
 
 
-def friedman(errors: str) -> Draw:
+def friedman(errors):
     """Friedman's first regression, with errors of twice the scale."""
 
-    def draw(n: int, rng: np.random.Generator) -> Sampled:
+    def draw(n, rng):
         X = rng.random((n, 8))
         means = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
         means = means + 10 * X[:, 3] + 5 * X[:, 4]
@@ -151,19 +134,14 @@ def friedman(errors: str) -> Draw:
     return draw
 
 
-def linear(errors: str, df: float = np.inf) -> Draw:
+def linear(errors, df=np.inf):
     """A linear regression on two of three features, which are normal or of t."""
 
-    def draw(n: int, rng: np.random.Generator) -> Sampled:
+    def draw(n, rng):
         X = rng.normal(size=(n, 3)) if np.isinf(df) else rng.standard_t(df, (n, 3))
         return Sampled(X, X[:, 0] + X[:, 1] / 2 + ERRORS[errors][0](n, rng))
 
     return draw
-
-
-# --------------------------------------------------------------------------------------
-# Studies
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -171,7 +149,7 @@ class Study:
     """Samples of a population, and two models that are cross-validated in them."""
 
     name: str
-    draw: Draw
+    draw: Callable
     n: int
     """Number of rows, or of clusters."""
     models: tuple[str, str]
@@ -179,21 +157,21 @@ class Study:
     stratified: bool = False
     """Whether splitters, where they are given, stratify by label."""
     of_clusters: bool = False
-    fresh: Draw | None = None
+    fresh: Callable | None = None
     """Rows without errors, if the mean of squares converges slowly with them."""
     error_variance: float = 0.0
     """Variance of the errors that fresh rows are without."""
     every: int = 1
 
     @property
-    def estimators(self) -> dict[str, Any]:
+    def estimators(self):
         return {name: ESTIMATORS[name] for name in self.models}
 
-    def fresh_rows(self, number: float, rng: np.random.Generator) -> Sampled:
+    def fresh_rows(self, number, rng):
         units = int(number / (5 if self.of_clusters else 1))
         return (self.fresh or self.draw)(units, rng)
 
-    def performance(self, models: Sequence[Any], rows: Sampled) -> list[float]:
+    def performance(self, models, rows):
         """Metrics of each model on some rows, without skci."""
         values = []
         for model in models:
@@ -204,7 +182,7 @@ class Study:
             values += [found[name] for name in self.metrics]
         return values
 
-    def _of_numbers(self, rows: Sampled, predicted: Array) -> Mapping[str, float]:
+    def _of_numbers(self, rows, predicted):
         error = float(np.mean((rows.y - predicted) ** 2)) + self.error_variance
         return {
             "r2": 1 - error / (float(rows.y.var()) + self.error_variance),
@@ -212,17 +190,17 @@ class Study:
             "mean_absolute_error": float(np.abs(rows.y - predicted).mean()),
         }
 
-    def truths(self) -> dict[Any, float]:
+    def truths(self):
         """Mean performance of models trained on fresh samples of 4/5 of the rows."""
         return _truths(self)
 
-    def by_key(self, values: Sequence[float]) -> dict[Any, float]:
+    def by_key(self, values):
         keys = [(model, name) for model in self.models for name in self.metrics]
         return dict(zip(keys, values, strict=True))
 
 
 @cache
-def _truths(study: Study) -> dict[Any, float]:
+def _truths(study):
     rng = np.random.default_rng(0)
     fresh, values = study.fresh_rows(_ROWS, rng), []
     for _ in range(_TRAINING_SETS):
@@ -232,21 +210,13 @@ def _truths(study: Study) -> dict[Any, float]:
     return study.by_key(np.mean(values, axis=0).tolist())
 
 
-def _of_labels(y: Array, probability: Array) -> Mapping[str, float]:
+def _of_labels(y, probability):
     """Metrics of predicted probabilities; 0 where one is undefined."""
-    predicted = probability > 0.5
-    tp, fp = np.mean(predicted & (y == 1)), np.mean(predicted & (y == 0))
-    fn = y.mean() - tp
-    tn = 1 - tp - fp - fn
-    variances = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    ranks = rankdata(probability)[y == 1]
-    n, positives = len(y), len(ranks)
-    above = ranks.sum() - positives * (positives + 1) / 2
-    values = {
-        "accuracy": tp + tn,
-        "f1": 2 * tp / (2 * tp + fp + fn),
-        "mcc": (tp * tn - fp * fn) / np.sqrt(variances) if variances > 0 else 0.0,
-        "roc_auc": above / (positives * (n - positives)),
-        "log_loss": -np.log(np.where(y == 1, probability, 1 - probability)).mean(),
+    predicted = (probability > 0.5).astype(int)
+    return {
+        "accuracy": sk.accuracy_score(y, predicted),
+        "f1": sk.f1_score(y, predicted, zero_division=0.0),
+        "mcc": sk.matthews_corrcoef(y, predicted),
+        "roc_auc": sk.roc_auc_score(y, probability),
+        "log_loss": sk.log_loss(y, probability),
     }
-    return {name: float(value) for name, value in values.items()}

@@ -1,26 +1,20 @@
 """Methods on means of grades, on Brier scores and at a known prevalence."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import LEVEL, Answer, Setting, Simulator, described
+from benchmarks.coverage.harness import LEVEL, Setting, described
 from benchmarks.coverage.populations import distance_of, scored
 from benchmarks.coverage.tables import by_call, extremes
 from skci.designs import Prevalence
 
 _POPULATION = 2_000_000
-_GRADES: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
+_GRADES = {
     "0 or 1, of mean .9": (lambda rng, n: 1.0 * (rng.random(n) < 0.9), 0.9),
     "fifths, 70% of them 1": (
         lambda rng, n: np.where(rng.random(n) < 0.7, 5, rng.integers(0, 5, n)) / 5,
@@ -31,7 +25,7 @@ _GRADES: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = 
 _OF_LABELS = ("precision", "recall", "f1", "accuracy", "mcc")
 
 
-def _grades(name: str, n: int) -> Setting:
+def _grades(name, n):
     draw, mean = _GRADES[name]
     calls = {"score": _by_score, "t": _by_student}
     return Setting(
@@ -39,29 +33,29 @@ def _grades(name: str, n: int) -> Setting:
     )
 
 
-def _by_score(grades: Array) -> Answer:
+def _by_score(grades):
     report = skci.grades_report({"A": grades}, bounds=(0, 1), method="score")
     return {"mean": report.individual()["A", "mean"]}
 
 
-def _by_student(grades: Array) -> Answer:
+def _by_student(grades):
     n = len(grades)
     half = t.isf((1 - LEVEL) / 2, n - 1) * grades.std(ddof=1) / np.sqrt(n)
     return {"mean": (grades.mean() - half, grades.mean() + half)}
 
 
-def _brier(positive: float, factor: float, n: int) -> Setting:
+def _brier(positive, factor, n):
     """Probabilities given normal evidence, their log odds multiplied by a factor."""
 
-    def draw(rng: np.random.Generator, n: int = n) -> tuple[Array, Array]:
+    def draw(rng, n=n):
         drawn = scored(rng, n, positive, [distance_of(0.9)])
         return drawn["y_true"] * 1, expit(factor * logit(drawn["y_score"]["A"]))
 
-    def truths() -> dict[str, float]:
+    def truths():
         y, p = draw(np.random.default_rng(0), _POPULATION)
         return {"Brier score": float(np.mean((y - p) ** 2))}
 
-    def answer(sample: Any, method: str) -> Answer:
+    def answer(sample, method):
         return {"Brier score": skci.BrierScoreCI(method=method, pos_label=1)(*sample)}
 
     name = f"{'right' if factor == 1 else 'overconfident'}, {positive:.0%}"
@@ -69,7 +63,7 @@ def _brier(positive: float, factor: float, n: int) -> Setting:
     return Setting(described(name, n), draw, truths, calls)
 
 
-def _stratified(recall: float, specificity: float, share: float, n: int) -> Setting:
+def _stratified(recall, specificity, share, n):
     """Labels of as many rows of either truth, with a known prevalence."""
     y = np.repeat([1, 0], n)
     tp, fp = share * recall, (1 - share) * (1 - specificity)
@@ -78,11 +72,11 @@ def _stratified(recall: float, specificity: float, share: float, n: int) -> Sett
     values = tp / (tp + fp), recall, 2 * tp / (2 * tp + fp + fn), tp + tn
     values = *values, (tp * tn - fp * fn) / deviation
 
-    def draw(rng: np.random.Generator) -> Array:
+    def draw(rng):
         right = rng.random(2 * n) < np.where(y, recall, specificity)
         return np.where(right, y, 1 - y)
 
-    def answer(predicted: Array) -> Answer:
+    def answer(predicted):
         metrics, design = [*_OF_LABELS], Prevalence(share)
         report = skci.joint_report(y, predicted, metrics=metrics, design=design)
         individual = report.individual()
@@ -103,7 +97,7 @@ STRATA = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     strata = simulate(STRATA, 2000)
     return {
         "Means of bounded grades": [by_call(simulate(GRADES, 2000))],

@@ -1,22 +1,17 @@
 """Coverage and width of intervals where few rows have a truth, and all a proxy."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import Records, Setting
 from benchmarks.coverage.tables import mean_of, percent, share, widths
 
 _ROWS = 5_000
@@ -49,7 +44,7 @@ class Judged(NamedTuple):
     labelling: str = _AT_RANDOM
 
     @property
-    def setting(self) -> Setting:
+    def setting(self):
         cells = {
             "labelling": self.labelling,
             "metrics of": "scores" if self.scores else "labels",
@@ -58,10 +53,10 @@ class Judged(NamedTuple):
             "prevalence": f"{self.prevalence:g}",
             "labels": f"{self.n:,}",
         }
-        calls = {"partial": _with_judge, "alone": _alone}
+        calls = {name: partial(_answer, of=name) for name in ("partial", "alone")}
         return Setting(cells, self.draw, self.truths, calls)
 
-    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+    def draw(self, rng):
         """Truth, predictions or scores, and which rows are labelled in which way."""
         columns = self.columns(rng, _ROWS)
         labelled, options = self._label(rng, columns)
@@ -72,7 +67,6 @@ class Judged(NamedTuple):
         metrics = _OF_SCORES if self.scores else _OF_LABELS
         few = {name: each[at_random] for name, each in columns[kind].items()}
         return {
-            "compared": metrics[0],
             "partial": {
                 "y_true": np.where(labelled, columns["y_true"], np.nan),
                 kind: columns[kind],
@@ -86,13 +80,13 @@ class Judged(NamedTuple):
             },
         }
 
-    def columns(self, rng: np.random.Generator, size: int) -> dict[str, Any]:
+    def columns(self, rng, size):
         y = (rng.random(size) < self.prevalence).astype(int)
         models = {
             name: np.where(rng.random(size) < error, 1 - y, y)
             for name, error in _ERRORS.items()
         }
-        columns: dict[str, Any] = {"y_true": y, "y_pred": models}
+        columns = {"y_true": y, "y_pred": models}
         columns["proxy"] = self._judge(rng, y, models["A"])
         if self.scores:
             common, logits = rng.normal(size=size), {}
@@ -104,7 +98,7 @@ class Judged(NamedTuple):
             columns["y_pred"] = {name: (x > 0) * 1 for name, x in logits.items()}
         return columns
 
-    def _judge(self, rng: np.random.Generator, y: Array, first: Array) -> Array:
+    def _judge(self, rng, y, first):
         if self.judge == _COPY:
             return first.copy()
         if self.judge == _RANDOM:
@@ -117,9 +111,7 @@ class Judged(NamedTuple):
         wrong = np.minimum(ratio / ratio.mean() * error, 0.95)
         return np.where(rng.random(len(y)) < wrong, 1 - y, y)
 
-    def _label(
-        self, rng: np.random.Generator, columns: dict[str, Any]
-    ) -> tuple[Array, dict[str, Any]]:
+    def _label(self, rng, columns):
         """Which rows are labelled, and the options that say why."""
         proxy, models = columns["proxy"], columns["y_pred"]
         if self.labelling == _BY_PREDICTION:
@@ -135,7 +127,7 @@ class Judged(NamedTuple):
         labelled[rng.choice(_ROWS, self.n, replace=False)] = True
         return labelled, {"proxy": proxy}
 
-    def truths(self) -> dict[Any, float]:
+    def truths(self):
         """True values of the first model, of one metric of the second, and the gap."""
         found = _true_values(self.prevalence, self.scores)
         compared = (_OF_SCORES if self.scores else _OF_LABELS)[0]
@@ -146,7 +138,7 @@ class Judged(NamedTuple):
 
 
 @cache
-def _true_values(prevalence: float, scores: bool) -> dict[Any, float]:
+def _true_values(prevalence, scores):
     """True values by model and metric."""
     if scores:
         large = Judged(1, prevalence, 1.0, _RANDOM, scores=True)
@@ -169,7 +161,7 @@ def _true_values(prevalence: float, scores: bool) -> dict[Any, float]:
     return found
 
 
-def _probabilities(models: list[Array], proxy: Array, n: int) -> Array:
+def _probabilities(models, proxy, n):
     """Probabilities of labels, greater where the models or the judge disagree.
 
     From `_LEAST` to 1, with a sum of n.
@@ -185,28 +177,16 @@ def _probabilities(models: list[Array], proxy: Array, n: int) -> Array:
     return np.clip(scale * size, _LEAST, 1)
 
 
-def _with_judge(sample: dict[str, Any]) -> Answer:
-    return _answer(sample["partial"], sample["compared"])
-
-
-def _alone(sample: dict[str, Any]) -> Answer:
-    return _answer(sample["alone"], sample["compared"], jointly=False)
-
-
-def _answer(arguments: Any, compared: str, jointly: bool = True) -> Answer:
+def _answer(sample, of):
     """Intervals of A, of one metric of B, of their difference, and all of A jointly."""
-    report = skci.joint_report(**arguments)
+    report, compared = skci.joint_report(**sample[of]), sample[of]["metrics"][0]
     individual, of_first = report.individual(), report.select(models="A")
     gaps = report.differences(metrics=compared).individual()
     found = {key[1]: individual[key] for key in of_first}
     found[f"{compared} of B"] = individual["B", compared]
     (found[f"A - B, {compared}"],) = gaps.values()
-    return found | ({_JOINTLY: of_first} if jointly else {})
+    return found | ({_JOINTLY: of_first} if of == "partial" else {})
 
-
-# --------------------------------------------------------------------------------------
-# Settings and tables
-# --------------------------------------------------------------------------------------
 
 _LABELS, _PREVALENCES, _RIGHT = (50, 100, 300, 1000), (0.05, 0.3), (0.7, 0.9, 0.98)
 _AT_RANDOM_SETTINGS = [
@@ -238,7 +218,7 @@ _CHOSEN_SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, chosen = (
         _with_widths(simulate([each.setting for each in settings], 200))
         for settings in (_AT_RANDOM_SETTINGS, _CHOSEN_SETTINGS)
@@ -256,7 +236,7 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _with_widths(found: Records) -> Records:
+def _with_widths(found):
     """Records of intervals with a judge, and their widths over those without."""
     alone, judged = widths(found.where(call="alone")), found.where(call="partial")
     ratios = [width / alone.get(key, math.nan) for key, width in widths(judged).items()]
@@ -265,14 +245,14 @@ def _with_widths(found: Records) -> Records:
     )
 
 
-def _rows(found: Records, *keys: str) -> list[Row]:
+def _rows(found, *keys):
     return [values | _shares(chosen) for values, chosen in found.groups(*keys)]
 
 
-def _shares(records: Records) -> dict[str, str]:
+def _shares(records):
     """Mean coverage, share of warnings and ratios of widths."""
     single, joint = records.without(of=_JOINTLY), records.where(of=_JOINTLY)
-    ratios: Sequence[float] = single.column("ratio")
+    ratios = single.column("ratio")
     return {
         "coverage": mean_of(single),
         "minimum": share(min(single.column("coverage"))),

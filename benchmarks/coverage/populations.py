@@ -1,31 +1,19 @@
 """Populations that several pages draw from: labels, scores, and their true values."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
-from sklearn.metrics import (
-    accuracy_score,
-    average_precision_score,
-    brier_score_loss,
-    f1_score,
-    log_loss,
-    matthews_corrcoef,
-    roc_auc_score,
-)
-
-from benchmarks.common import Array
+from sklearn import metrics as sk
 
 MIN_POSITIVES = 5
 """Expected positives below which measures are often undefined."""
 
 ROWS = (30, 50, 100, 200, 500, 1000, 3000)
 PREVALENCES = (0.5, 0.2, 0.05, 0.01)
-QUALITIES: dict[str, tuple[float, float] | None] = {
+QUALITIES = {
     "poor": (0.4, 0.3),
     "good": (0.15, 0.1),
     "near-perfect": (0.02, 0.01),
@@ -34,7 +22,11 @@ QUALITIES: dict[str, tuple[float, float] | None] = {
 """False-negative and false-positive rates; see `error_rates`."""
 
 MODELS = ("A", "B", "C")
-METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
+METRICS = {
+    "accuracy": sk.accuracy_score,
+    "f1": sk.f1_score,
+    "mcc": sk.matthews_corrcoef,
+}
 SPREAD = np.array([0.8, 1, 1.25])
 """Error rates of the models relative to the middle one."""
 LATENT_CORRELATION = 0.6
@@ -43,7 +35,7 @@ _QUANTILES = 1_000_000
 """Quantiles of the evidence given each label, for the true values."""
 
 
-def error_rates(quality: str, prevalence: float) -> tuple[float, float]:
+def error_rates(quality, prevalence):
     """False-negative and false-positive rate of a model.
 
     A conservative model has a recall of .1 and a precision of .5.
@@ -61,7 +53,7 @@ class Binary(NamedTuple):
     quality: str = ""
 
     @property
-    def cells(self) -> Array:
+    def cells(self):
         """Probabilities of tp, fp, fn and tn."""
         positive, negative = self.prevalence, 1 - self.prevalence
         fn = positive * self.false_negative_rate
@@ -69,14 +61,11 @@ class Binary(NamedTuple):
         return np.array([positive - fn, fp, fn, negative - fp])
 
 
-def main_grid() -> Iterator[Binary]:
+def main_grid():
     """Every sample size, prevalence and quality with enough expected positives."""
-    for n in ROWS:
-        for prevalence in PREVALENCES:
-            for quality in QUALITIES:
-                rates = error_rates(quality, prevalence)
-                if n * prevalence >= MIN_POSITIVES:
-                    yield Binary(n, prevalence, *rates, quality)
+    for n, prevalence, quality in product(ROWS, PREVALENCES, QUALITIES):
+        if n * prevalence >= MIN_POSITIVES:
+            yield Binary(n, prevalence, *error_rates(quality, prevalence), quality)
 
 
 class Outcomes(NamedTuple):
@@ -86,24 +75,24 @@ class Outcomes(NamedTuple):
     the latent normals of the models are equicorrelated.
     """
 
-    outcomes: Array
-    shares: Array
+    outcomes: np.ndarray
+    shares: np.ndarray
     models: tuple[str, ...]
 
-    def draw(self, rng: np.random.Generator, n: int) -> tuple[Array, dict[str, Array]]:
+    def draw(self, rng, n):
         """Truth and predictions by model of n rows."""
         counts = rng.multinomial(n, self.shares)
         y, *predictions = np.repeat(self.outcomes, counts, axis=0).T
         return y, dict(zip(self.models, predictions, strict=True))
 
-    def tables(self) -> Array:
+    def tables(self):
         """Shares of tp, fp, fn and tn of each model."""
         codes = 2 * self.outcomes[:, :1] + self.outcomes[:, 1:]
         found = [np.bincount(each, self.shares, minlength=4) for each in codes.T]
         return np.array(found)[:, [3, 1, 2, 0]]
 
 
-def outcomes(quality: str, prevalence: float, models: int, spread: float) -> Outcomes:
+def outcomes(quality, prevalence, models, spread):
     """Outcomes of models whose error rates are this ratio apart from the middle one."""
     fnr, fpr = error_rates(quality, prevalence)
     ratios = np.linspace(1 / spread, spread, models)
@@ -115,7 +104,7 @@ def outcomes(quality: str, prevalence: float, models: int, spread: float) -> Out
     return Outcomes(grid, shares / shares.sum(), names)
 
 
-def _joint_probability(rates: Array, predictions: Array) -> Array:
+def _joint_probability(rates, predictions):
     """Probability of predictions by equicorrelated models with these positive rates."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     shared = np.sqrt(LATENT_CORRELATION) * nodes[:, np.newaxis]
@@ -124,23 +113,23 @@ def _joint_probability(rates: Array, predictions: Array) -> Array:
     return each.prod(-1) @ (weights / weights.sum())
 
 
-def correlated(shared: Array, specific: Array, correlation: float) -> Array:
+def correlated(shared, specific, correlation):
     """Normals with a shared component, from independent normals."""
     return np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * specific
 
 
-def latent(rng: np.random.Generator, n: int) -> Array:
+def latent(rng, n):
     """Draw a normal for each row and model, correlated within a row."""
     shared, specific = rng.normal(size=(n, 1)), rng.normal(size=(n, len(MODELS)))
     return correlated(shared, specific, LATENT_CORRELATION)
 
 
-def model_error_rates(quality: str, prevalence: float) -> Array:
+def model_error_rates(quality, prevalence):
     """False-negative and false-positive rates, of shape (2, models)."""
     return np.outer(error_rates(quality, prevalence), SPREAD)
 
 
-def predicted(positive: Array, latents: Array, rates: Array) -> dict[str, Any]:
+def predicted(positive, latents, rates):
     """Predictions with these error rates where the latent normals are standard."""
     threshold = np.where(positive[:, np.newaxis], *rates)
     predictions = positive[:, np.newaxis] ^ (ndtr(latents) < threshold)
@@ -151,7 +140,7 @@ def predicted(positive: Array, latents: Array, rates: Array) -> dict[str, Any]:
     }
 
 
-def true_values(prevalence: float, rates: Array) -> dict[tuple[str, ...], float]:
+def true_values(prevalence, rates):
     """Measures of the population, by scikit-learn on its four outcomes."""
     y, p = [1, 1, 0, 0], [0, 1, 1, 0]
     values = {}
@@ -163,31 +152,18 @@ def true_values(prevalence: float, rates: Array) -> dict[tuple[str, ...], float]
     return values
 
 
-# --------------------------------------------------------------------------------------
-# Scores that are the probability of the positive label given normal evidence
-# --------------------------------------------------------------------------------------
-
-
-def distance_of(area: float) -> float:
+def distance_of(area):
     """Standardised mean difference of the labels with this area under the ROC curve."""
     return float(np.sqrt(2) * ndtri(area))
 
 
-def probability(
-    evidence: Array, prevalence: float, distance: float, tied: bool = False
-) -> Array:
+def probability(evidence, prevalence, distance, tied=False):
     """Probability of the positive label; with ties, rounded to one digit."""
     exact = expit(logit(prevalence) + distance * (evidence - distance / 2))
     return exact.round(1) if tied else exact
 
 
-def scored(
-    rng: np.random.Generator,
-    n: int,
-    prevalence: float,
-    distances: Sequence[float],
-    tied: bool = False,
-) -> dict[str, Any]:
+def scored(rng, n, prevalence, distances, tied=False):
     """Draw labels, and scores by models of these distances between the labels."""
     positive = rng.random(n) < prevalence
     normals = latent(rng, n)[:, : len(distances)]
@@ -199,23 +175,21 @@ def scored(
     return {"y_true": positive, "y_score": scores}
 
 
-def _accuracy(y: Array, scores: Array, sample_weight: Array) -> float:
-    return float(accuracy_score(y, scores > 0.5, sample_weight=sample_weight))
+def _accuracy(y, scores, sample_weight):
+    return float(sk.accuracy_score(y, scores > 0.5, sample_weight=sample_weight))
 
 
-_OF_SCORES: Mapping[str, Any] = {
-    "roc_auc": roc_auc_score,
-    "average_precision": average_precision_score,
-    "brier_score": brier_score_loss,
-    "log_loss": log_loss,
+_OF_SCORES = {
+    "roc_auc": sk.roc_auc_score,
+    "average_precision": sk.average_precision_score,
+    "brier_score": sk.brier_score_loss,
+    "log_loss": sk.log_loss,
     "accuracy": _accuracy,
 }
 
 
 @cache
-def true_value(
-    metric: str, prevalence: float, distance: float, tied: bool = False
-) -> float:
+def true_value(metric, prevalence, distance, tied=False):
     """Measure of the population, by scikit-learn at evenly spaced quantiles."""
     noise = ndtri((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
     positive = np.repeat([True, False], _QUANTILES)
@@ -225,12 +199,7 @@ def true_value(
     return float(_OF_SCORES[metric](positive, scores, sample_weight=weight))
 
 
-def true_values_of_scores(
-    metrics: Sequence[str],
-    prevalence: float,
-    distances: Sequence[float],
-    tied: bool = False,
-) -> dict[tuple[str, ...], float]:
+def true_values_of_scores(metrics, prevalence, distances, tied=False):
     """True values by model and metric."""
     return {
         (model, name): true_value(name, prevalence, distance, tied)

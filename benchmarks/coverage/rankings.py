@@ -1,16 +1,11 @@
 """Coverage of intervals for rankings by query and for detections by image."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import skci
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import Setting, of_first
 from benchmarks.coverage.tables import each
 
 MODELS = ("first", "second")
@@ -26,10 +21,8 @@ _GAINS = (1.2, 0.9)  # of the scores of the models, by standard deviation of rel
 _BELOW = -10.0  # score of an item that a model did not report
 _MISSED = 0.225  # so that the greatest recall is between two of the 101
 
-Draw = Callable[..., dict[str, Any]]
 
-
-def queries(rng: np.random.Generator, n: int) -> dict[str, Any]:
+def queries(rng, n):
     """Queries with documents, and scores of both models; some queries are hard."""
     ease = rng.gamma(2, 0.5, (n, 1))
     relevance = rng.binomial(3, rng.beta(0.5, 2, (n, 1)), (n, 20))
@@ -43,7 +36,7 @@ def queries(rng: np.random.Generator, n: int) -> dict[str, Any]:
     return {"y_true": relevance, "y_score": scores}
 
 
-def images(rng: np.random.Generator, n: int) -> dict[str, Any]:
+def images(rng, n):
     """Objects and false detections in images, of which some are hard."""
     ease = rng.normal(size=n)
     objects = np.repeat(np.arange(n), 1 + rng.poisson(2, n))
@@ -62,36 +55,31 @@ def images(rng: np.random.Generator, n: int) -> dict[str, Any]:
     return {"y_true": y, "y_score": scores, "groups": image}
 
 
-def of_two_models(unit: str, n: int, draw: Draw, metrics: Any) -> Setting:
+def of_two_models(unit, n, draw, metrics):
     """Intervals of the first model, of differences, and of all metrics of both."""
 
-    def answer(sample: Mapping[str, Any]) -> Answer:
+    def answer(sample):
         whole = skci.joint_report(**sample, metrics=metrics)
-        alone, gaps = whole.individual(), whole.differences().individual()
-        first = {key[1]: alone[key] for key in alone if key[0] == MODELS[0]}
-        compared = {f"{key[0]}, difference": gaps[key] for key in gaps}
-        return first | compared | {"all jointly": whole}
+        return of_first(whole, "{}, difference") | {"all jointly": whole}
 
-    def truths() -> dict[Any, float]:
+    def truths():
         """Estimates of a large sample, and the differences of the models."""
         sample = draw(np.random.default_rng(0), n=_POPULATION)
         report = skci.joint_report(**sample, metrics=metrics)
-        values: dict[Any, float] = {key: float(report[key]) for key in report}
-        for metric in [key[1] for key in report if key[0] == MODELS[0]]:
-            first, second = (values[model, metric] for model in MODELS)
-            values |= {metric: first, f"{metric}, difference": first - second}
-        return values
+        compared = of_first(report, "{}, difference").items()
+        values = {key: float(estimate) for key, estimate in compared}
+        return values | {key: float(report[key]) for key in report}
 
     sampler = partial(draw, n=n)
     return Setting({unit: f"{n:,}"}, sampler, truths, {"default": answer})
 
 
-def rows(found: Records) -> list[Row]:
+def rows(found):
     columns = ("coverage", "without a warning", "warns", "width")
     return each(found, *columns, of="interval of")
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     kinds = {
         "Rankings": [of_two_models("queries", n, queries, [*RANKINGS]) for n in SIZES],
         "Detections": [of_two_models("images", n, images, DETECTIONS) for n in SIZES],

@@ -1,18 +1,14 @@
 """Coverage over training seeds and readers, beside rows alone and seeds alone."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit, ndtr, ndtri
 
 import skci
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import LEVEL, Answer, Records, Setting, Simulator
+from benchmarks.coverage.harness import LEVEL, Records, Setting
 from benchmarks.coverage.tables import by_call, extremes, percent, share, spread
 from skci.designs import Runs
 
@@ -31,7 +27,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _Z = float(ndtri((1 + LEVEL) / 2))
 
 
-def _seeds(rng: np.random.Generator, n: int, n_runs: int, effect: float) -> Any:
+def _seeds(rng, n, n_runs, effect):
     """Draw labels, and the scores of each run by model, (S, n)."""
     y = (rng.random(n) < _PREVALENCE).astype(int)
     of_rows, of_models, of_runs = np.sqrt(_SHARES)
@@ -45,7 +41,7 @@ def _seeds(rng: np.random.Generator, n: int, n_runs: int, effect: float) -> Any:
 
 
 @cache
-def _true_values(effect: float) -> dict[Any, float]:
+def _true_values(effect):
     """Expected values of the metrics over seeds, by quadrature."""
     values = {}
     for model, nominal in _DISTANCES.items():
@@ -68,14 +64,14 @@ def _true_values(effect: float) -> dict[Any, float]:
     return values
 
 
-def _report(sample: Any) -> Any:
+def _report(sample):
     y, scores = sample
     labels = {m: Runs(list((p > 0.5).astype(int))) for m, p in scores.items()}
     runs = {m: Runs(list(p)) for m, p in scores.items()}
     return skci.joint_report(y, labels, y_score=runs, metrics=list(_METRICS))
 
 
-def _united(sample: Any) -> Answer:
+def _united(sample):
     """Intervals of the first model and of differences, and all of each at once."""
     report = _report(sample)
     compared = report.differences()
@@ -87,7 +83,7 @@ def _united(sample: Any) -> Answer:
     )
 
 
-def _one_sided(sample: Any, rows: bool) -> Answer:
+def _one_sided(sample, rows):
     """Intervals that let only rows vary, or only seeds: Student's t, or Welch's."""
     report = _report(sample)
     n_runs = len(sample[1]["A"])
@@ -105,7 +101,7 @@ def _one_sided(sample: Any, rows: bool) -> Answer:
     return found
 
 
-def _welch(variances: list[float], df: int) -> float:
+def _welch(variances, df):
     """Margin of a mean over seeds, or of the difference of two."""
     total = sum(variances)
     if not total:
@@ -114,7 +110,7 @@ def _welch(variances: list[float], df: int) -> float:
     return float(stats.t.ppf((1 + LEVEL) / 2, freedom) * np.sqrt(total))
 
 
-def _readers(rng: np.random.Generator, n: int, n_readers: int) -> Any:
+def _readers(rng, n, n_readers):
     """Draw labels, of each as many, and ratings by test, (readers, n)."""
     y = np.arange(n) % 2
     of_rows, of_tests, of_readers = np.sqrt(_SHARES)
@@ -129,7 +125,7 @@ def _readers(rng: np.random.Generator, n: int, n_readers: int) -> Any:
 
 
 @cache
-def _true_difference() -> dict[str, float]:
+def _true_difference():
     """Difference of the expected areas over readers."""
     deviation = float(np.hypot(*_OF_READERS))
     first, second = (
@@ -139,10 +135,10 @@ def _true_difference() -> dict[str, float]:
     return {"difference": first - second}
 
 
-def _of_readers(sample: Any, df_method: str, given: bool = False) -> Answer:
+def _of_readers(sample, df_method, given=False):
     """Difference of the areas, with readers that vary or are as given."""
     y, ratings = sample
-    options: dict[str, Any] = {"paired": True, "degrees_of_freedom": df_method}
+    options = {"paired": True, "degrees_of_freedom": df_method}
     runs = {test: Runs(list(each), **options) for test, each in ratings.items()}
     report = skci.joint_report(y, y_score=runs, metrics="roc_auc")
     compared = report.differences(method="delta")
@@ -185,27 +181,24 @@ READERS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found, readers = simulate(SETTINGS, 1000), simulate(READERS, 1000)
     jointly = "all means", "all differences"
     single = Records([each for each in found if each["of"] not in jointly])
     columns = ("minimum", "mean", "maximum", "below .93, not warned")
     return {
         "In short": [extremes(single, *columns, runs="runs", call="interval")],
-        "Means": [_ranges(found, jointly[0], 2)],
-        "Differences": [_ranges(found, jointly[1], 3)],
+        "Means": [_ranges(found, jointly[0], 1)],
+        "Differences": [_ranges(found, jointly[1], 2)],
         "Readers": [by_call(readers)],
     }
 
 
-def _ranges(found: Records, jointly: str, length: int) -> list[Row]:
+def _ranges(found, jointly, commas):
     """Least and greatest coverage over metrics by setting, and joint coverage."""
     rows = []
-    for _, chosen in found.groups("cells"):
-        row = dict(chosen.records[0]["cells"])
-        single = Records(
-            [each for each in chosen if len(each["of"].split(", ")) == length]
-        )
+    for row, chosen in found.settings():
+        single = Records(each for each in chosen if each["of"].count(", ") == commas)
         for call in _CALLS:
             coverages = single.where(call=call).column("coverage")
             row[call] = spread(coverages, 2)

@@ -1,9 +1,6 @@
 """Coverage in small samples, where few rows make up most of a variance."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import integrate, optimize, stats
@@ -11,27 +8,20 @@ from scipy.special import ndtr
 from sklearn.metrics import f1_score, precision_score
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator, described
-from benchmarks.coverage.populations import (
-    Binary,
-    distance_of,
-    scored,
-    true_values_of_scores,
-)
+from benchmarks.coverage import populations
+from benchmarks.coverage.harness import Setting, described
 from benchmarks.coverage.tables import each, verdict
 
 _PREVALENCE = 0.1  # where there are scores
 
 
-def _individual(sample: Any, **options: Any) -> Answer:
+def _individual(sample, **options):
     found = skci.joint_report(**sample, **options).individual()
     by = f' by "{options["method"]}"' if options else ""
     return {f"{key[-1]}{by}": found[key] for key in found}
 
 
-def _by_delta(sample: Any) -> Answer:
+def _by_delta(sample):
     metrics = [name for name in sample["metrics"] if name in _OF_DELTA]
     return _individual({**sample, "metrics": metrics}, method="delta")
 
@@ -40,37 +30,32 @@ _OF_DELTA = ("mean_squared_error", "log_loss", "f1", "precision")
 _BOTH = {"default": _individual, "delta": _by_delta}
 
 
-def _differences(sample: Any) -> Answer:
+def _differences(sample):
     found = skci.joint_report(**sample).differences().individual()
     return {f"difference of {key[0]}": found[key] for key in found}
 
 
-def _jointly(sample: Any) -> Answer:
+def _jointly(sample):
     metrics = ", ".join(sample["metrics"])
     return {f"2 x ({metrics})": skci.joint_report(**sample)}
 
 
-def probabilities(
-    n: int,
-    areas: tuple[float, ...],
-    metrics: tuple[str, ...],
-    call: Any = _individual,
-) -> Setting:
+def probabilities(n, areas, metrics, call=_individual):
     """Right probabilities of a rare label, given normal evidence, by a model or two.
 
     A model predicts the label if it is more likely than not.
     """
-    distances = [*map(distance_of, areas)]
+    distances = [*map(populations.distance_of, areas)]
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
-        drawn = scored(rng, n, _PREVALENCE, distances)
+    def draw(rng):
+        drawn = populations.scored(rng, n, _PREVALENCE, distances)
         if "accuracy" in metrics:
             models = drawn["y_score"].items()
             drawn["y_pred"] = {model: column > 0.5 for model, column in models}
         return {**drawn, "metrics": [*metrics]}
 
-    def truths() -> dict[Any, float]:
-        found = true_values_of_scores(metrics, _PREVALENCE, distances)
+    def truths():
+        found = populations.true_values_of_scores(metrics, _PREVALENCE, distances)
         named = {name: found["A", name] for name in metrics}
         named |= {f'{name} by "delta"': value for name, value in named.items()}
         if len(areas) > 1:
@@ -86,7 +71,7 @@ def probabilities(
     return Setting(described(data, n), draw, truths, calls)
 
 
-ERRORS: dict[str, Any] = {
+ERRORS = {
     "normal": stats.norm(),
     "Laplace": stats.laplace(),
     "t5": stats.t(5),
@@ -96,18 +81,18 @@ ERRORS: dict[str, Any] = {
 """Distributions of regression errors, all of mean zero."""
 
 
-def regression(n: int, name: str) -> Setting:
+def regression(n, name):
     """Normal predictions, and errors of the same variance and of mean zero."""
     errors = ERRORS[name]
     metrics = ["mean_squared_error", "root_mean_squared_error", "r2"]
     metrics += ["pearson_correlation", "mean_absolute_error", "d2_absolute_error"]
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
+    def draw(rng):
         guess = errors.std() * rng.normal(size=n)
         y = guess + errors.rvs(n, random_state=rng)
         return {"y_true": y, "y_pred": guess, "metrics": metrics}
 
-    def truths() -> dict[Any, float]:
+    def truths():
         variance = float(errors.var())
         above, _ = integrate.quad(errors.sf, 0, np.inf)
         skill = 1 - 2 * above / _deviation(errors)
@@ -118,14 +103,14 @@ def regression(n: int, name: str) -> Setting:
     return Setting(described(f"{name} errors", n), draw, truths, _BOTH)
 
 
-def _deviation(errors: Any) -> float:
+def _deviation(errors):
     """Mean absolute deviation of the true values from their median."""
     scale = errors.std()
 
-    def excess(median: float) -> float:
+    def excess(median):
         return errors.expect(lambda e: ndtr((median - e) / scale)) - 0.5
 
-    def deviation(e: Array) -> Array:  # given the error
+    def deviation(e):  # given the error
         z = (e - median) / scale
         return scale * (2 * stats.norm.pdf(z) + z * (2 * ndtr(z) - 1))
 
@@ -137,18 +122,18 @@ _CELLS = np.array([[1, 1], [0, 1], [1, 0], [0, 0]])
 """Truth and prediction in the cells tp, fp, fn and tn."""
 
 
-def few_positives(n: int, positives: int = 10, recall: float = 0.8) -> Setting:
+def few_positives(n, positives=10, recall=0.8):
     """A model whose precision is its recall, on a few expected positives."""
     prevalence, error = positives / n, 1 - recall
     alarms = error * prevalence / (1 - prevalence)
-    shares = Binary(n, prevalence, error, alarms).cells
+    shares = populations.Binary(n, prevalence, error, alarms).cells
     measures = {"f1": f1_score, "precision": precision_score}
 
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
+    def draw(rng):
         y, p = np.repeat(_CELLS, rng.multinomial(n, shares), axis=0).T
         return {"y_true": y, "y_pred": p, "metrics": [*measures]}
 
-    def truths() -> dict[Any, float]:
+    def truths():
         return {
             f"{name}{by}": float(measure(*_CELLS.T, sample_weight=shares))
             for name, measure in measures.items()
@@ -182,7 +167,7 @@ SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 2_000)
     columns = ("coverage", "below", "above", "within .02", "warns", "without a warning")
     off = [record for record in found if verdict(record) != "yes"]
@@ -192,10 +177,6 @@ def tables(simulate: Simulator) -> Tables:
         "of others most samples warn": str(len(off) - len(silent)),
         "of others they do not": str(len(silent)),
     }
-    rows = sorted(each(found, *columns, of="interval of"), key=_by_metric(found))
+    rows, order = each(found, *columns, of="interval of"), found.unique("of")
+    rows.sort(key=lambda row: order.index(row["interval of"]))
     return {"Verdict": [[counts]], "Coverage": [rows]}
-
-
-def _by_metric(found: Any) -> Any:
-    order = found.unique("of")
-    return lambda row: order.index(row["interval of"])

@@ -1,9 +1,6 @@
 """Standard errors of metrics of other fields, beside resampling."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import joblib
@@ -12,10 +9,7 @@ import statsmodels.api as sm
 from scipy.special import expit, logit
 
 import skci
-from benchmarks.common import Array
 from benchmarks.common.command import BENCHMARKS
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import Simulator
 from benchmarks.coverage.items import METRICS as OF_ITEMS
 from benchmarks.coverage.items import metric_of
 from benchmarks.coverage.rankings import DETECTIONS, images, queries
@@ -32,15 +26,15 @@ class Case(NamedTuple):
     """A metric and the columns that it reads, a row for each unit."""
 
     metric: Any
-    columns: tuple[Array, ...]
-    groups: Array | None = None
+    columns: tuple
+    groups: np.ndarray | None = None
     """Unit of each row, if rows are not units."""
 
     @property
-    def n(self) -> int:
+    def n(self):
         return len(self.columns[0]) if self.groups is None else 1 + self.groups.max()
 
-    def estimate(self, units: Array) -> Any:
+    def estimate(self, units):
         """Estimate from some units."""
         if self.groups is None:
             return self.metric(*(column[units] for column in self.columns))
@@ -50,7 +44,7 @@ class Case(NamedTuple):
         return self.metric(*(column[rows] for column in self.columns), groups=again)
 
 
-def lung() -> dict[str, Case]:
+def lung():
     """Metrics of survival of patients of ``lung``, by risks of a Cox regression."""
     time, event, *covariates = np.loadtxt(
         _REFERENCE / "lung_rows.csv", delimiter=",", skiprows=1
@@ -72,7 +66,7 @@ def lung() -> dict[str, Case]:
     }
 
 
-def of_units() -> dict[str, Case]:
+def of_units():
     """Metrics of items, queries and images."""
     cases = {}
     for name, (function, draw) in OF_ITEMS.items():
@@ -88,11 +82,11 @@ def of_units() -> dict[str, Case]:
     return cases
 
 
-def _numbers(y_true: Array, y_pred: Array) -> Array:
+def _numbers(y_true, y_pred):
     return y_pred
 
 
-def clinical() -> dict[str, Case]:
+def clinical():
     """Metrics of clinical prediction models, of the cohort of dcurves."""
     file = _REFERENCE / "dcurves_rows.csv"
     y, _, scores = np.loadtxt(file, delimiter=",", skiprows=1).T
@@ -108,18 +102,14 @@ def clinical() -> dict[str, Case]:
     return {name: Case(metric, columns) for name, metric in metrics.items()}
 
 
-def error_row(name: str, case: Case, resamples: int, jackknifed: bool) -> Row:
+def error_row(name, case, resamples, jackknifed):
     """Standard errors here, of the jackknife and of the bootstrap."""
     warnings.simplefilter("ignore")  # in the process that this is run in
     rng, n = np.random.default_rng(0), case.n
     every = np.arange(n)
     found = case.estimate(every)
     error = found.standard_error
-    row = {
-        "metric": name,
-        "estimate": f"{found:.4f}",
-        "standard error": f"{error:.5f}",
-    }
+    row = {"metric": name, "estimate": f"{found:.4f}", "standard error": f"{error:.5f}"}
     draws = [float(case.estimate(rng.integers(n, size=n))) for _ in range(resamples)]
     spreads = {"bootstrap": np.std(draws, ddof=1)}
     if jackknifed:
@@ -132,10 +122,10 @@ def error_row(name: str, case: Case, resamples: int, jackknifed: bool) -> Row:
     return row
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     resamples = _QUICK_RESAMPLES if simulate.quick else simulate.draws or _RESAMPLES
 
-    def rows(cases: Mapping[str, Case], jackknifed: bool) -> list[Row]:
+    def rows(cases, jackknifed):
         tasks = [
             joblib.delayed(error_row)(name, case, resamples, jackknifed)
             for name, case in cases.items()

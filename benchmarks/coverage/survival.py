@@ -1,15 +1,10 @@
 """Coverage of intervals of metrics of survival, by the share of censored rows."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 import skci
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Setting, Simulator
 from benchmarks.coverage.rankings import MODELS, SIZES, of_two_models, rows
 
 _TIMES = (0.1, 0.25, 0.5)  # of the predicted probabilities of survival
@@ -24,7 +19,7 @@ _METRICS = {
 }
 
 
-def draw(rng: np.random.Generator, n: int, censoring: float) -> dict[str, Any]:
+def draw(rng, n, censoring):
     """Exponential times with a log hazard that two models know with noise."""
     log_hazard = rng.normal(size=n)
     time = rng.exponential(np.exp(-log_hazard))
@@ -41,12 +36,12 @@ def draw(rng: np.random.Generator, n: int, censoring: float) -> dict[str, Any]:
     return {"y_true": y, "y_pred": alive, "y_score": risks}
 
 
-def of_times(share: float, n: int) -> Setting:
+def of_times(share, n):
     sampler = partial(draw, censoring=_CENSORING[share])
     return of_two_models("rows", n, sampler, _METRICS)
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     return {
         f"{100 * share:.0f} % of the rows are censored": [
             rows(simulate([of_times(share, n) for n in SIZES], 400))

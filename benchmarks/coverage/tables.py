@@ -1,41 +1,29 @@
 """Tables of simulated coverage."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
-from benchmarks.common.pages import Row
-from benchmarks.coverage.harness import (
-    LEVEL,
-    TOLERANCE,
-    Record,
-    Records,
-    monte_carlo_error,
-    value_of,
-)
+from benchmarks.coverage.harness import LEVEL, TOLERANCE, monte_carlo_error, value_of
 
 
-def share(value: float | None) -> str:
+def share(value):
     """Format with three digits; unknown values are empty."""
     return "" if value is None or math.isnan(value) else f"{value:.3f}"
 
 
-def percent(value: float | None) -> str:
+def percent(value):
     return "" if value is None else f"{value:.0%}"
 
 
-def excess(record: Record) -> float:
+def excess(record):
     """Coverage minus level."""
     return float(round(record["coverage"] - LEVEL, 9))
 
 
-def error_of(record: Record) -> float:
+def error_of(record):
     return monte_carlo_error(record["coverage"], record["draws"])
 
 
-def verdict(record: Record) -> str:
+def verdict(record):
     """Whether a coverage is within the tolerance of its level."""
     off = excess(record)
     if abs(off) <= TOLERANCE:
@@ -45,7 +33,7 @@ def verdict(record: Record) -> str:
     return "no, above" if off > 0 else "no, below"
 
 
-SHOWN: dict[str, Callable[[Record], str]] = {
+SHOWN = {
     "samples": lambda record: f"{record['draws']:,}",
     "coverage": lambda record: share(record["coverage"]),
     "error": lambda record: share(error_of(record)),
@@ -60,7 +48,7 @@ SHOWN: dict[str, Callable[[Record], str]] = {
 """Cells of a record by the name of the column."""
 
 
-def each(found: Records, *columns: str, **names: str) -> list[Row]:
+def each(found, *columns, **names):
     """A row for each record; names are those of columns of keys, such as "of"."""
     return [
         dict(record["cells"])
@@ -70,20 +58,20 @@ def each(found: Records, *columns: str, **names: str) -> list[Row]:
     ]
 
 
-def widths(found: Records) -> dict[tuple[str, str], float]:
+def widths(found):
     """Widths by setting and estimated quantity."""
     return {(repr(each["cells"]), each["of"]): each["width"] for each in found}
 
 
-def _low(records: Records) -> list[Record]:
+def _low(records):
     return [each for each in records if excess(each) < -TOLERANCE]
 
 
-def _silent(records: Records) -> int:
+def _silent(records):
     return sum(each["warned"] < 0.5 for each in _low(records))
 
 
-SUMMARIES: dict[str, Callable[[Records], str]] = {
+SUMMARIES = {
     "settings": lambda records: str(len(records)),
     "minimum": lambda records: share(min(records.column("coverage"))),
     "mean": lambda records: share(records.mean()),
@@ -97,7 +85,7 @@ SUMMARIES: dict[str, Callable[[Records], str]] = {
 """Cells of many records by the name of the column."""
 
 
-def extremes(found: Records, *columns: str, **names: str) -> list[Row]:
+def extremes(found, *columns, **names):
     """A row for all records with the same keys, whose columns are named."""
     return [
         {names[key]: value for key, value in values.items()}
@@ -106,16 +94,13 @@ def extremes(found: Records, *columns: str, **names: str) -> list[Row]:
     ]
 
 
-def by_call(
-    found: Records, of: str = "interval of", *, widths: bool = True
-) -> list[Row]:
+def by_call(found, of="interval of", *, widths=True):
     """A row for each interval of a setting: coverage by call, and ratios of widths."""
     rows = []
     calls = found.unique("call")
-    for record in _first_of_each(found, "of"):
-        same = found.where(cells=record["cells"], of=record["of"])
-        records = {each["call"]: each for each in same}
-        row = {**record["cells"], of: record["of"]}
+    for values, chosen in found.groups("cells", "of"):
+        records = {each["call"]: each for each in chosen}
+        row = {**values["cells"], of: values["of"]}
         row |= {call: _cell(records.get(call), "coverage") for call in calls}
         first = records.get(calls[0])
         row["warns"] = percent(first["warned"]) if first else ""
@@ -128,35 +113,26 @@ def by_call(
     return rows
 
 
-def _cell(record: Record | None, column: str) -> str:
+def _cell(record, column):
     return SHOWN[column](record) if record else ""
 
 
-def _ratio(first: float, second: float) -> str:
+def _ratio(first, second):
     ratio = first / second if second else math.nan
     return "" if math.isnan(ratio) else f"{ratio:.2f}"
 
 
-def _first_of_each(found: Records, key: str) -> list[Record]:
-    """The first record of each setting and value of a key."""
-    chosen: dict[tuple[str, Any], Record] = {}
-    for record in found:
-        chosen.setdefault((repr(record["cells"]), record[key]), record)
-    return [*chosen.values()]
-
-
-def by_setting(found: Records, shown: Sequence[str] | None = None) -> list[Row]:
+def by_setting(found, shown=None):
     """A row for each setting: coverage by estimated quantity."""
     rows = []
-    for record in _first_of_each(found, "call"):
-        chosen = found.where(cells=record["cells"], call=record["call"])
+    for values, chosen in found.groups("cells", "call"):
         coverage = {each["of"]: share(each["coverage"]) for each in chosen}
         names = coverage if shown is None else shown
-        rows.append(dict(record["cells"]) | {name: coverage[name] for name in names})
+        rows.append(values["cells"] | {name: coverage[name] for name in names})
     return rows
 
 
-def least_individual(found: Records, jointly: str = "all jointly") -> list[Row]:
+def least_individual(found, jointly="all jointly"):
     """A row for each joint report: its coverage, and the least of its intervals."""
     rows = []
     for record in found.where(of=jointly):
@@ -177,11 +153,11 @@ def least_individual(found: Records, jointly: str = "all jointly") -> list[Row]:
     return rows
 
 
-def spread(values: Sequence[float], digits: int = 3) -> str:
+def spread(values, digits=3):
     """Least and greatest value."""
     low, high = (f"{value:.{digits}f}" for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 
-def mean_of(records: Records, key: str = "coverage") -> str:
+def mean_of(records, key="coverage"):
     return share(records.mean(key)) if len(records) else ""

@@ -1,20 +1,14 @@
 """Coverage of rows that are weighted to a target population."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from benchmarks.coverage.tables import by_call, extremes
 from skci.designs import Calibrated
 
@@ -27,18 +21,18 @@ _MODELS = {"A": -1.8, "B": -1.2}  # logits of an error without effects
 _POPULATION = 1_000_000
 
 
-def _rows(rng: np.random.Generator, n: int, shares: Any, mean: float) -> Any:
+def _rows(rng, n, shares, mean):
     """Draw the site and the age of each row."""
     return rng.choice(3, n, p=shares), rng.normal(mean, 1, n)
 
 
-def _chances(site: Array, age: Array, effect: float) -> dict[str, Array]:
+def _chances(site, age, effect):
     """Chances of an error, by model."""
     shift = effect * (site == 2) + effect / 2 * age
     return {model: expit(logit + shift) for model, logit in _MODELS.items()}
 
 
-def _draw(rng: np.random.Generator, n: int, effect: str) -> Any:
+def _draw(rng, n, effect):
     """Draw a test set and an unlabelled sample of the target."""
     site, age = _rows(rng, n, _SOURCE, _OLDER)
     y = rng.integers(0, 2, n)
@@ -50,7 +44,7 @@ def _draw(rng: np.random.Generator, n: int, effect: str) -> Any:
 
 
 @cache
-def _truths(effect: str) -> dict[Any, float]:
+def _truths(effect):
     shares = (np.arange(_POPULATION // 3) + 0.5) / (_POPULATION // 3)
     age = stats.norm.ppf(shares)
     values = dict.fromkeys(_MODELS, 1.0)
@@ -58,44 +52,40 @@ def _truths(effect: str) -> dict[Any, float]:
         chances = _chances(np.full(len(age), site), age, _EFFECTS[effect])
         for model, chance in chances.items():
             values[model] -= share * float(chance.mean())
-    truths: dict[Any, float] = {
-        f"accuracy of {model}": value for model, value in values.items()
-    }
+    truths = {f"accuracy of {model}": value for model, value in values.items()}
     return truths | {"difference": values["A"] - values["B"]}
 
 
-def _reported(sample: Any, design: Callable[..., Any]) -> Answer:
+def _reported(sample, design):
     y, predicted, rows, target = sample
     report = skci.joint_report(
         y, predicted, metrics="accuracy", **design(*rows, *target)
     )
     alone = report.individual()
-    answer: dict[Any, Any] = {
-        f"accuracy of {model}": alone[model, "accuracy"] for model in _MODELS
-    }
+    answer = {f"accuracy of {model}": alone[model, "accuracy"] for model in _MODELS}
     difference = report.differences().individual()["accuracy", "A", "B"]
     return answer | {"difference": difference}
 
 
-def _margins(site: Array, age: Array, *_: Any) -> dict[str, Any]:
+def _margins(site, age, *_):
     shares = {"site": dict(enumerate(_TARGET))}
     X = {"site": site, "age": age}
     return {"design": Calibrated(X, margins=shares, means={"age": 0.0})}
 
 
-def _means(site: Array, age: Array, *_: Any) -> dict[str, Any]:
+def _means(site, age, *_):
     X = {"second": site == 1, "third": site == 2, "age": age}
     means = {"second": _TARGET[1], "third": _TARGET[2], "age": 0.0}
     return {"design": Calibrated(X, means=means)}
 
 
-def _like(site: Array, age: Array, of_target: Array, ages: Array) -> dict[str, Any]:
+def _like(site, age, of_target, ages):
     X = {"site": site.astype(str), "age": age}
     like = {"site": of_target.astype(str), "age": ages}
     return {"design": Calibrated(X, like=like)}
 
 
-def _known(site: Array, age: Array, *_: Any) -> dict[str, Any]:
+def _known(site, age, *_):
     ratio = np.divide(_TARGET, _SOURCE)[site]
     return {"sample_weight": ratio * np.exp(_OLDER**2 / 2 - _OLDER * age)}
 
@@ -117,12 +107,9 @@ SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 400)
     summary = extremes(
         found, "settings", "minimum", "mean", "maximum", "below .93", call="weights"
     )
-    return {
-        "In short": [summary],
-        "Coverage and widths": [by_call(found, "estimate")],
-    }
+    return {"In short": [summary], "Coverage and widths": [by_call(found, "estimate")]}

@@ -1,27 +1,16 @@
 """Coverage with weights and clusters where errors are few."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, Tables, within_error
-from benchmarks.coverage.harness import (
-    LEVEL,
-    Answer,
-    Record,
-    Records,
-    Setting,
-    Simulator,
-    described,
-)
+from benchmarks.common.pages import within_error
+from benchmarks.coverage.harness import LEVEL, Records, Setting, described
 from benchmarks.coverage.tables import error_of, percent, share, widths
 
 _GOAL = 0.93
@@ -41,20 +30,20 @@ class Rows(NamedTuple):
     name: str
     n: int
     error: float
-    draw: Callable[[np.random.Generator], tuple[Array, Mapping[str, Array]]]
+    draw: Callable
     """Draws the rate of an error in each row, and the arguments that describe rows."""
     correlation: float | None = None
     """Correlation of errors in a cluster."""
     prevalence: float = _PREVALENCE
 
     @property
-    def setting(self) -> Setting:
+    def setting(self):
         accuracy = {"accuracy of the model": f"{1 - self.error:.3g}"}
         cells = described(self.name, self.n) | accuracy
         calls = {"default": _intervals, "Wilson": self._wilson}
         return Setting(cells, self._sample, self._truths, calls)
 
-    def _truths(self) -> dict[str, float]:
+    def _truths(self):
         error = self.error
         hits = 2 * self.prevalence * (1 - error)
         first, second = _GRADES_OF_ERRORS
@@ -67,7 +56,7 @@ class Rows(NamedTuple):
         )
         return dict(zip(_METRICS, values, strict=True))
 
-    def _sample(self, rng: np.random.Generator) -> Any:
+    def _sample(self, rng):
         """Labels, predictions and grades; model B also errs in rows of its own."""
         rates, design = self.draw(rng)
         y = rng.random(self.n) < self.prevalence
@@ -77,7 +66,7 @@ class Rows(NamedTuple):
         grades = np.where(wrong[0], rng.beta(*_GRADES_OF_ERRORS, self.n), 1.0)
         return y, models, grades, design
 
-    def _wilson(self, sample: Any) -> Answer:
+    def _wilson(self, sample):
         """Intervals of proportions at Kish's effective sample size.
 
         With clusters that is the number of rows over the design effect of their true
@@ -99,13 +88,13 @@ class Rows(NamedTuple):
         return found
 
 
-def _wilson(p: float, n: float) -> Array:
+def _wilson(p, n):
     q = norm.isf((1 - LEVEL) / 2) ** 2
     half_width = np.sqrt(q * p * (1 - p) * n + q**2 / 4)
     return (n * p + q / 2 + np.array([-half_width, half_width])) / (n + q)
 
 
-def _intervals(sample: Any) -> Answer:
+def _intervals(sample):
     y, models, grades, design = sample
     report = skci.joint_report(y, models, metrics=[*_METRICS[:3]], **design)
     individual, gaps = report.individual(), report.differences().individual()
@@ -116,11 +105,7 @@ def _intervals(sample: Any) -> Answer:
     }
 
 
-# --------------------------------------------------------------------------------------
-# Weights
-# --------------------------------------------------------------------------------------
-
-_WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array]] = {
+_WEIGHTS = {
     "a tenth weighs 50, at random": lambda rng, n: np.where(
         rng.random(n) < _SHARE, _HEAVY, 1.0
     ),
@@ -133,16 +118,16 @@ _WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 
 
-def random_weights(n: int, error: float, name: str) -> Rows:
+def random_weights(n, error, name):
     """Weights that are related to nothing."""
 
-    def draw(rng: np.random.Generator) -> Any:
+    def draw(rng):
         return np.full(n, error), {"sample_weight": _WEIGHTS[name](rng, n)}
 
     return Rows(name, n, error, draw)
 
 
-def related_weights(n: int, error: float, ratio: float, said: str) -> Rows:
+def related_weights(n, error, ratio, said):
     """The first tenth of the rows weighs 50, and has fewer or more errors."""
     heavy = np.arange(n) < _SHARE * n
     weights = np.where(heavy, _HEAVY, 1.0)
@@ -152,11 +137,6 @@ def related_weights(n: int, error: float, ratio: float, said: str) -> Rows:
     return Rows(name, n, error, lambda rng: (rates, {"sample_weight": weights}))
 
 
-# --------------------------------------------------------------------------------------
-# Clusters
-# --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Clusters:
     """Numbers of clusters and their numbers of rows."""
@@ -164,13 +144,7 @@ class Clusters:
     sizes: tuple[tuple[int, int], ...]
     prevalence: float = _PREVALENCE
 
-    def _rows(
-        self,
-        name: str,
-        error: float,
-        correlation: float,
-        rates: Callable[[np.random.Generator, int], Array],
-    ) -> Rows:
+    def _rows(self, name, error, correlation, rates):
         numbers, rows = np.transpose(self.sizes)
         groups = np.repeat(np.arange(numbers.sum()), np.repeat(rows, numbers))
         sizes = " and ".join(f"{clusters} of {rows}" for clusters, rows in self.sizes)
@@ -185,7 +159,7 @@ class Clusters:
             self.prevalence,
         )
 
-    def bad(self, share: float, bad: float, elsewhere: float) -> Rows:
+    def bad(self, share, bad, elsewhere):
         """A share of bad clusters has most of the errors."""
         error = share * bad + (1 - share) * elsewhere
         variance = share * (1 - share) * (bad - elsewhere) ** 2
@@ -201,7 +175,7 @@ class Clusters:
             lambda rng, n: np.where(rng.random(n) < share, bad, elsewhere),
         )
 
-    def beta(self, error: float, correlation: float) -> Rows:
+    def beta(self, error, correlation):
         """Error rates of clusters have a beta distribution."""
         total = 1 / correlation - 1
         shapes = error * total, (1 - error) * total
@@ -273,12 +247,7 @@ KINDS = {
 _DRAWS = {"weights": 400, "clusters": 200, "many clusters": 200}
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = {
         kind: simulate([rows.setting for rows in of_kind], _DRAWS[kind])
         for kind, of_kind in KINDS.items()
@@ -292,7 +261,7 @@ def tables(simulate: Simulator) -> Tables:
     }
 
 
-def _verdict(record: Record) -> str:
+def _verdict(record):
     """Whether the goal is met, warned of, or missed."""
     coverage = round(record["coverage"], 9)
     if coverage < _GOAL and record["misses_warned"] > 0.5:
@@ -300,14 +269,14 @@ def _verdict(record: Record) -> str:
     return within_error(coverage, _GOAL, error_of(record))
 
 
-def _widths(records: Records) -> dict[tuple[str, str], float]:
+def _widths(records):
     """Widths over those of Wilson's interval, by setting and metric."""
     ours = widths(records.where(call="default"))
     wilson = widths(records.where(call="Wilson"))
     return {key: ours[key] / width for key, width in wilson.items()}
 
 
-def _summary(kind: str, records: Records) -> list[Row]:
+def _summary(kind, records):
     """Coverage, warnings and widths by metric."""
     rows, ratios = [], _widths(records)
     for values, chosen in records.where(call="default").groups("of"):
@@ -336,11 +305,10 @@ def _summary(kind: str, records: Records) -> list[Row]:
 _MARKS = {"yes": "", "warns": " warns", "within error": " ±", "no": " off"}
 
 
-def _all(records: Records) -> list[Row]:
+def _all(records):
     """A row for each setting, with coverages that are marked where they are low."""
     rows, ratios = [], _widths(records)
-    for _, chosen in records.where(call="default").groups("cells"):
-        cells = chosen.records[0]["cells"]
+    for cells, chosen in records.where(call="default").settings():
         by_metric = {each["of"]: each for each in chosen}
         warned = [by_metric[of]["warned"] for of in ("accuracy", "recall")]
         wide = [ratio for (of, _), ratio in ratios.items() if of == repr(cells)]
@@ -349,7 +317,7 @@ def _all(records: Records) -> list[Row]:
             for of, each in by_metric.items()
         }
         rows.append(
-            dict(cells)
+            cells
             | coverages
             | {
                 "warns": ", ".join(map(percent, warned)),

@@ -1,19 +1,15 @@
 """Coverage of uplift metrics of scores that target a treatment."""
 
-from __future__ import annotations
-
 from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 from scipy import stats
+from scipy.integrate import trapezoid
 from scipy.special import expit
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from benchmarks.coverage.tables import by_setting, extremes
 
 _LOGITS = {"common": -1.0, "rare": -3.0}
@@ -25,7 +21,7 @@ _BAND = tuple(k / 10 for k in range(1, 11))
 _AT_TOP = ("uplift", "qini_curve", "policy_value", "policy_gain")
 
 
-def _means(x: Array, outcome: str) -> tuple[Array, Array]:
+def _means(x, outcome):
     """Mean outcomes with and without treatment."""
     effect = 0.4 + 0.6 * x
     if outcome == "number":
@@ -34,22 +30,20 @@ def _means(x: Array, outcome: str) -> tuple[Array, Array]:
     return expit(logit + effect), expit(logit)
 
 
-def _propensity(x: Array, treatment: str) -> Array:
+def _propensity(x, treatment):
     if treatment == "observed":
         return expit(0.7 * x)
     return np.full(len(x), {"half": 0.5, "a fifth": 0.2}[treatment])
 
 
-def _scores(x: Array, noise: Array, scores: str) -> dict[str, Array]:
+def _scores(x, noise, scores):
     """Scores of a model, and scores that are unrelated to the effect."""
     found = {"model": _CORRELATION * x + np.sqrt(1 - _CORRELATION**2) * noise}
     found["random"] = noise
     return {k: np.round(s) if scores == "tied" else s for k, s in found.items()}
 
 
-def _draw(
-    rng: np.random.Generator, n: int, outcome: str, treatment: str, scores: str
-) -> Any:
+def _draw(rng, n, outcome, treatment, scores):
     x, noise, others = rng.normal(size=(3, n))
     propensity = _propensity(x, treatment)
     treated = (rng.random(n) < propensity).astype(int)
@@ -60,7 +54,7 @@ def _draw(
 
 
 @cache
-def _truths(outcome: str, treatment: str, scores: str) -> dict[Any, float]:
+def _truths(outcome, treatment, scores):
     """True values, on a grid of quantiles of both normal variables."""
     quantiles = stats.norm.ppf((np.arange(1000) + 0.5) / 1000)
     x, noise = np.repeat(quantiles, 1000), np.tile(quantiles, 1000)
@@ -70,15 +64,15 @@ def _truths(outcome: str, treatment: str, scores: str) -> dict[Any, float]:
         chance = _propensity(x, treatment)
         shares = [0, np.mean(chance * treated), 1 - np.mean((1 - chance) * control), 1]
         effect = np.mean(treated - control)
-        most = _trapezoid([0, treated.mean(), treated.mean(), effect], shares)
+        most = trapezoid([0, treated.mean(), treated.mean(), effect], shares)
         most -= effect / 2
-    truths: dict[Any, float] = {}
+    truths = {}
     for model, score in _scores(x, noise, scores).items():
         last = np.flatnonzero(np.diff(np.sort(-score), append=np.inf))
         order = np.argsort(-score, kind="stable")
         gain = np.append(0, np.cumsum((treated - control)[order])[last] / len(x))
         shares = np.append(0.0, (last + 1) / len(x))
-        area = _trapezoid(gain, shares)
+        area = trapezoid(gain, shares)
         over_random = area - gain[-1] / 2
         truths[model, "auuc"], truths[model, "qini_area"] = area, over_random
         truths[model, "qini"] = over_random / most
@@ -91,13 +85,9 @@ def _truths(outcome: str, treatment: str, scores: str) -> dict[Any, float]:
     return truths
 
 
-def _trapezoid(values: Any, at: Any) -> float:
-    return float(np.diff(at) @ (np.add(values[1:], values[:-1]) / 2))
-
-
-def _reported(sample: Any, outcome: str, treatment: str) -> Answer:
+def _reported(sample, outcome, treatment):
     y, scores, treated, propensity = sample
-    options: dict[str, Any] = {"treatment": treated}
+    options = {"treatment": treated}
     if treatment == "observed":
         options["propensity"] = propensity
     area = "qini_area" if outcome == "number" else "qini"
@@ -107,7 +97,7 @@ def _reported(sample: Any, outcome: str, treatment: str) -> Answer:
         (model, "qini" if metric == area else metric): report[model, metric]
         for model, metric in report
     }
-    answer: dict[Any, Any] = {
+    answer = {
         key: estimate
         for key, estimate in named.items()
         if key[0] == "model" or key[1] in ("qini", "policy_gain@0.3")
@@ -143,7 +133,7 @@ _SHOWN = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 400)
     columns = "settings", "minimum", "mean", "maximum", "below .93", "unwarned misses"
     by_interval = extremes(found, *columns, of="interval", rows="rows")

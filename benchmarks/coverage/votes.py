@@ -1,16 +1,12 @@
 """Coverage of strengths of models from votes: differences and ranks."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
 import skci
-from benchmarks.common.pages import Tables
-from benchmarks.coverage.harness import Answer, Setting, Simulator
+from benchmarks.coverage.harness import Setting
 from benchmarks.coverage.leaderboard import board_rows, of_board
 
 _STRENGTHS = np.array([9, 9, 7, 6, 5, 5, 4, 3, 2, 1, 1, 0]) / 5
@@ -24,7 +20,7 @@ _TIES = 0.68  # Davidson's parameter
 _VOTERS, _MOST_VOTES = 200, 30
 
 
-def draw(rng: np.random.Generator, taste: float) -> Any:
+def draw(rng, taste):
     """Votes of voters whose taste is a share of the variance of a latent preference."""
     votes = rng.integers(1, _MOST_VOTES + 1, size=_VOTERS)
     voter = np.repeat(np.arange(_VOTERS), votes)
@@ -42,13 +38,13 @@ def draw(rng: np.random.Generator, taste: float) -> Any:
     return _MODELS[first], _MODELS[second], outcome, voter
 
 
-def answer(votes: Any, by_voter: bool) -> Answer:
+def answer(votes, by_voter):
     *battles, voter = votes
     report = skci.votes_report(*battles, groups=voter if by_voter else None)
     return of_board(report.select(metrics="strength"), _TRUTHS)
 
 
-def _setting(taste: float, by_voter: bool) -> Setting:
+def _setting(taste, by_voter):
     cells = {
         "votes": "of tastes that differ" if taste else "independent",
         "``groups``": "voters" if by_voter else "none",
@@ -62,6 +58,6 @@ SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     found = simulate(SETTINGS, 400)
     return {"Coverage": [board_rows(found, "twelve joint", "66 differences")]}

@@ -3,17 +3,13 @@
 The rows of the page name the settings and the intervals, and have the figures of 0.2.0.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
 from benchmarks.common.command import DOCS
-from benchmarks.common.pages import Row, Tables
 from benchmarks.coverage import small_samples, unequal
 from benchmarks.coverage.chapters import scores
 from benchmarks.coverage.designs import series
-from benchmarks.coverage.harness import Record, Setting, Simulator
 from benchmarks.coverage.survival import of_times
 from benchmarks.coverage.tables import percent, share
 
@@ -29,7 +25,7 @@ _NAMES = {
 """Names on the page of intervals that settings call otherwise."""
 
 
-def _named(setting: Setting, data: str = "") -> Setting:
+def _named(setting, data=""):
     """A setting with the name that the page gives it."""
     name = data or ", n = ".join([*setting.cells.values()][:2])
     return replace(setting, cells={"data": name})
@@ -65,19 +61,19 @@ SETTINGS = [
 ]
 
 
-def tables(simulate: Simulator) -> Tables:
+def tables(simulate):
     page = (DOCS / "warned.rst").read_text(encoding="utf-8")
     rows = [re.split(r"\n     - ?", row) for row in page.split("\n   * - ")]
     before = {(of, data): (cells[1], cells[4]) for of, data, *cells in rows[1:]}
     data = {name for _, name in before}
     chosen = [each for each in SETTINGS if each.cells["data"] in data]
-    found: dict[tuple[str, str], Record] = {}
+    found = {}
     for record in simulate(chosen, _DRAWS):
         # The first of several calls is kept.
         of = _NAMES.get(record["of"], record["of"])
         found.setdefault((of, record["cells"]["data"]), record)
-    well: list[Row] = []
-    badly: list[Row] = []
+    well = []
+    badly = []
     for key in before:
         if key in found:
             warned, misses = before[key]
@@ -89,7 +85,7 @@ def tables(simulate: Simulator) -> Tables:
     return {"Settings that cover": [well], "Settings that do not": [badly]}
 
 
-def _row(of: str, data: str, found: Record, before: str, misses_before: str) -> Row:
+def _row(of, data, found, before, misses_before):
     draws, coverage = found["draws"], found["coverage"]
     misses, warned = (1 - coverage) * draws, found["warned"] * draws
     missed = misses * (found["misses_warned"] or 0)

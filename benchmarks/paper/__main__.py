@@ -6,23 +6,18 @@ FOLDER holds ``abalone.data`` and ``letter-recognition.data`` of the UCI Machine
 Learning Repository; without --data they are fetched from OpenML.
 """
 
-from __future__ import annotations
-
 import sys
-import warnings
-from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks.common.command import parser
+from benchmarks.common.command import parser, run
 from benchmarks.common.pages import present
 from benchmarks.coverage.harness import Simulator
-from benchmarks.paper.studies import Study, model_a, model_b, model_c
+from benchmarks.paper.studies import model_a, model_b, model_c
 from benchmarks.paper.tables import Result, tables
 
 _POINTS, _QUICK_POINTS = 1_000_000, 20_000
 
 
-def main() -> None:
+def main():
     options = parser("paper", __doc__, simulates=True, data=True).parse_args()
     studies = model_a(_QUICK_POINTS if options.quick else _POINTS)
     if not options.quick:
@@ -33,7 +28,7 @@ def main() -> None:
     present(options, "paper.rst", tables(results))
 
 
-def with_data(folder: Path | None) -> Iterator[Study]:
+def with_data(folder):
     """Studies on data sets, as far as these are available."""
     for study in (model_b, model_c):
         try:
@@ -47,6 +42,4 @@ def with_data(folder: Path | None) -> Iterator[Study]:
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        main()
+    run(main)

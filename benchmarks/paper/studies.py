@@ -4,14 +4,9 @@ A study has the shares of the joint outcomes of truth and models in its populati
 test set is a multinomial draw of such counts.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -25,13 +20,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import skci
-from benchmarks.common import Array
-from benchmarks.coverage.harness import LEVEL, Answer, Setting, covers_jointly
+from benchmarks.coverage.harness import LEVEL, Setting, covers_jointly
 from benchmarks.coverage.populations import Outcomes
 
 METHODS = ("delta", "blurred", "plus-four", "score")
-Label = tuple[str, str]
-"""Model and measure."""
 Z = norm.ppf((1 + LEVEL) / 2)
 
 
@@ -49,40 +41,36 @@ class Study:
     """Whether the paper divides lengths by true values."""
 
     @property
-    def title(self) -> str:
+    def title(self):
         return f"{self.name}, n = {self.n}"
 
-    def labels(self, method: str = "delta") -> list[Label]:
+    def labels(self, method="delta"):
         """Parameters that a method supports; plus-four does not support lift."""
         metrics = [m for m in self.metrics if (method, m) != ("plus-four", "lift")]
         return [*product(self.population.models, metrics)]
 
-    def groups(self, method: str = "delta") -> dict[str, list[Label]]:
+    def groups(self, method="delta"):
         """Groups of joint intervals all of whose parameters a method supports."""
+        models, metrics = self.population.models, self.metrics
+        groups = {
+            f"{model} ({', '.join(metrics)})": [*product([model], metrics)]
+            for model in models
+        }
+        for metric, chosen in product(metrics, combinations(models, self.compared)):
+            groups[f"{metric} ({', '.join(chosen)})"] = [*product(chosen, [metric])]
+        groups[f"all {len(self.labels())}"] = self.labels()
         labels = set(self.labels(method))
         return {
-            title: members
-            for title, members in self._groups()
-            if labels.issuperset(members)
+            title: each for title, each in groups.items() if labels.issuperset(each)
         }
 
-    def _groups(self) -> Iterator[tuple[str, list[Label]]]:
-        for model in self.population.models:
-            members = [(model, metric) for metric in self.metrics]
-            yield f"{model} ({', '.join(self.metrics)})", members
-        for metric in self.metrics:
-            for models in combinations(self.population.models, self.compared):
-                members = [(model, metric) for model in models]
-                yield f"{metric} ({', '.join(models)})", members
-        yield f"all {len(self.labels())}", self.labels()
-
     @cached_property
-    def truths(self) -> dict[Any, float]:
+    def truths(self):
         """Measures of the population."""
         report = self.of_population("delta")
         return {key: float(report[key]) for key in report}
 
-    def of_population(self, method: str) -> Any:
+    def of_population(self, method):
         """Report on a test set that is as the population."""
         counts = np.rint(self.population.shares * 1_000_000).astype(int)
         y, *predictions = np.repeat(self.population.outcomes, counts, axis=0).T
@@ -90,26 +78,26 @@ class Study:
         return self._report((y, models), method)
 
     @cached_property
-    def rarest(self) -> dict[str, float]:
+    def rarest(self):
         """Expected count of a test set in the rarest cell of each model."""
         tables = self.n * self.population.tables().min(axis=1)
         return dict(zip(self.population.models, tables.tolist(), strict=True))
 
     @property
-    def setting(self) -> Setting:
+    def setting(self):
         calls = {method: partial(self.answer, method=method) for method in METHODS}
         draw = partial(self.population.draw, n=self.n)
         return Setting({"study": self.title}, draw, self._truths, calls)
 
-    def _truths(self) -> dict[Any, float]:
+    def _truths(self):
         of_formula = {("formula", *key): value for key, value in self.truths.items()}
         return self.truths | of_formula
 
-    def _report(self, sample: Any, method: str) -> Any:
+    def _report(self, sample, method):
         metrics = list(dict.fromkeys(metric for _, metric in self.labels(method)))
         return skci.joint_report(*sample, metrics=metrics, method=method)
 
-    def answer(self, sample: Any, method: str) -> Answer:
+    def answer(self, sample, method):
         """Intervals, alone and jointly, and those by the formula of the paper.
 
         Where the formula gives a variance of zero, its interval has no length and does
@@ -117,7 +105,7 @@ class Study:
         """
         report = self._report(sample, method)
         individual = report.individual()
-        found: dict[Any, Any] = {key: individual[key] for key in self.labels(method)}
+        found = {key: individual[key] for key in self.labels(method)}
         errors = {key: individual[key].standard_error for key in found}
         by_formula, covered = {}, {}
         for key in self.labels(method):
@@ -138,17 +126,17 @@ class Study:
         return found | (by_formula if method in ("delta", "blurred") else {})
 
 
-def selected(report: Any, members: list[Label]) -> Any:
+def selected(report, members):
     """Part of a report that has these models and measures."""
     models, metrics = (list(dict.fromkeys(each)) for each in zip(*members, strict=True))
     return report.select(models=models, metrics=metrics)
 
 
-def model_a(points: int) -> list[Study]:
+def model_a(points):
     """Labels of probability 1/2 with one normal feature."""
     rng = np.random.default_rng(0)
 
-    def drawn(n: int) -> tuple[Array, Array]:
+    def drawn(n):
         y = rng.random(n) < 0.5
         return rng.normal(y)[:, np.newaxis], y
 
@@ -159,7 +147,7 @@ def model_a(points: int) -> list[Study]:
     return [small, replace(small, n=2000)]
 
 
-def model_b(folder: Path | None) -> Study:
+def model_b(folder):
     """Abalone: six rings against the rest; the held-out rows are the population."""
     features, rings = rows(folder, "abalone.data", label=-1, openml=183)
     encoder = OneHotEncoder(sparse_output=False, drop="first")
@@ -171,7 +159,7 @@ def model_b(folder: Path | None) -> Study:
     return Study("Model B", population, n=len(X) - 844)
 
 
-def model_c(folder: Path | None) -> Study:
+def model_c(folder):
     """Letter recognition: A and B together against the rest."""
     features, letters = rows(folder, "letter-recognition.data", label=0, openml=6)
     models = classifiers("1-NN", "Logistic", "Random forest", "SVM")
@@ -181,7 +169,7 @@ def model_c(folder: Path | None) -> Study:
     return Study("Model C", population, 3000, metrics, len(models), relative=True)
 
 
-def classifiers(*names: str) -> dict[str, Any]:
+def classifiers(*names):
     """Unfitted models; features are standardised where that matters."""
     logistic = LogisticRegression(C=np.inf, max_iter=10_000)
     known = {
@@ -193,7 +181,7 @@ def classifiers(*names: str) -> dict[str, Any]:
     return {name: known[name] for name in names}
 
 
-def held_out(models: dict[str, Any], X: Array, y: Array, train: int) -> Outcomes:
+def held_out(models, X, y, train):
     """Joint outcomes on the rows that are not for training."""
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=train, random_state=0
@@ -201,9 +189,7 @@ def held_out(models: dict[str, Any], X: Array, y: Array, train: int) -> Outcomes
     return predicted(models, X_train, y_train, X_test, y_test)
 
 
-def predicted(
-    models: dict[str, Any], X_train: Array, y_train: Array, X: Array, y: Array
-) -> Outcomes:
+def predicted(models, X_train, y_train, X, y):
     """Fit the models and count their joint outcomes on other rows."""
     predictions = [model.fit(X_train, y_train).predict(X) for model in models.values()]
     columns = np.column_stack([y, *predictions])
@@ -211,9 +197,7 @@ def predicted(
     return Outcomes(outcomes, counts / counts.sum(), tuple(models))
 
 
-def rows(
-    folder: Path | None, file: str, *, label: int, openml: int
-) -> tuple[Array, Array]:
+def rows(folder, file, *, label, openml):
     """Features and labels of a UCI file in a folder, or from OpenML."""
     if folder is None:
         bunch = fetch_openml(data_id=openml, as_frame=False, parser="liac-arff")

@@ -1,19 +1,14 @@
 """Tables of the paper's studies, beside those that Yuan and Jiang print."""
 
-from __future__ import annotations
-
 import csv
-from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
-from benchmarks.common.pages import Row, Tables
-from benchmarks.coverage.harness import LEVEL, Record, Records, monte_carlo_error
-from benchmarks.paper.studies import METHODS, Label, Study, Z, selected
+from benchmarks.coverage.harness import LEVEL, monte_carlo_error
+from benchmarks.paper.studies import METHODS, Z, selected
 
 _ENOUGH = 10
 """Least expected count of the rarest cell with which delta intervals are trusted."""
@@ -33,40 +28,30 @@ _LENGTHS = {
 class Result:
     """All simulated test sets of a study."""
 
-    def __init__(self, study: Study, found: Records) -> None:
-        self.study, self.found = study, found
+    def __init__(self, study, found):
+        self.study = study
+        self.by_key = {(each["call"], each["of"]): each for each in found}
 
-    def record(self, method: str, key: str) -> Record | None:
-        return self._by_key.get((method, key))
+    def record(self, method, key):
+        return self.by_key.get((method, key))
 
-    @cached_property
-    def _by_key(self) -> dict[tuple[str, str], Record]:
-        return {(each["call"], each["of"]): each for each in self.found}
+    def individual(self, method):
+        """Records of individual intervals."""
+        return self._chosen(method, map(", ".join, self.study.labels()))
 
-    @cached_property
-    def individual(self) -> dict[str, Records]:
-        """Records of individual intervals by method."""
-        return {method: self._chosen(method, self._labels) for method in METHODS}
+    def joint(self, method):
+        """Records of groups."""
+        return self._chosen(method, self.study.groups())
 
-    @cached_property
-    def joint(self) -> dict[str, Records]:
-        """Records of groups by method."""
-        return {method: self._chosen(method, self.study.groups()) for method in METHODS}
+    def _chosen(self, method, keys):
+        return [each for key in keys if (each := self.record(method, key))]
 
-    @property
-    def _labels(self) -> list[str]:
-        return [", ".join(label) for label in self.study.labels()]
-
-    def _chosen(self, method: str, keys: Iterable[str]) -> Records:
-        found = (self.record(method, key) for key in keys)
-        return Records([each for each in found if each])
-
-    def rarest(self, record: Record) -> float:
+    def rarest(self, record):
         """Expected count in the rarest cell of the model of an individual interval."""
         return self.study.rarest[record["of"].split(", ")[0]]
 
     @cached_property
-    def critical_values(self) -> dict[tuple[str, str], float]:
+    def critical_values(self):
         """Critical values of groups in a test set with the shares of the population."""
         found = {}
         for method in _CHOICES:
@@ -76,9 +61,7 @@ class Result:
                 found[method, title] = float(value)
         return found
 
-    def by_formula(
-        self, method: str, members: list[Label], *, jointly: bool
-    ) -> tuple[float, float]:
+    def by_formula(self, method, members, *, jointly):
         """Coverage of all intervals at once, and their mean length, by the formula.
 
         Lengths are not cut off at the range of the measure.
@@ -100,7 +83,7 @@ class Result:
         return (record or {})["coverage"], fmean(lengths)
 
 
-def tables(results: list[Result]) -> Tables:
+def tables(results):
     printed = _printed()
     of_one = [row for row in printed if row["true value"]]
     of_many = [row for row in printed if not row["true value"]]
@@ -115,17 +98,13 @@ def tables(results: list[Result]) -> Tables:
     }
 
 
-def _printed() -> list[dict[str, str]]:
+def _printed():
     """Figures of the paper; model and measure are "all" where intervals are joint."""
     with Path(__file__).with_name("published.csv").open() as file:
         return list(csv.DictReader(file))
 
 
-def _beside(
-    results: list[Result],
-    printed: Iterable[Row],
-    columns: Mapping[str, list[str]],
-) -> Iterator[Row]:
+def _beside(results, printed, columns):
     """Cells for each number that the paper prints, its own and ours."""
     found = {result.study.title: result for result in results}
     for row in printed:
@@ -139,7 +118,7 @@ def _beside(
             yield cells
 
 
-def _here(result: Result, row: Row, column: str) -> float:
+def _here(result, row, column):
     """Our figure for a column of a row of the paper."""
     members = [
         (model, measure)
@@ -156,26 +135,18 @@ def _here(result: Result, row: Row, column: str) -> float:
     return length if "length" in column else coverage
 
 
-def _by_method(results: list[Result]) -> list[Row]:
+def _by_method(results):
     """Summary of all studies, a row for each method."""
     rows = []
     for method in METHODS:
         individual, joint = (
-            [
-                (result, record)
-                for result in results
-                for record in getattr(result, kind)[method]
-            ]
-            for kind in ("individual", "joint")
+            [(result, each) for result in results for each in records(result, method)]
+            for records in (Result.individual, Result.joint)
         )
-        few, many = (
-            [
-                record["coverage"]
-                for result, record in individual
-                if (result.rarest(record) < _ENOUGH) == is_rare
-            ]
-            for is_rare in (True, False)
-        )
+        few, many = [], []
+        for result, each in individual:
+            is_rare = result.rarest(each) < _ENOUGH
+            (few if is_rare else many).append(each["coverage"])
         ratios = [
             record["mean_width"] / score["mean_width"]
             for result, record in individual
@@ -195,12 +166,12 @@ def _by_method(results: list[Result]) -> list[Row]:
     return rows
 
 
-def _minimum(found: list[tuple[Result, Record]]) -> str:
+def _minimum(found):
     result, lowest = min(found, key=lambda each: each[1]["coverage"])
     return f"{short(lowest['coverage'])}: {result.study.title}, {lowest['of']}"
 
 
-def _too_low(found: list[tuple[Result, Record]]) -> str:
+def _too_low(found):
     low = [
         record
         for _, record in found
@@ -209,7 +180,7 @@ def _too_low(found: list[tuple[Result, Record]]) -> str:
     return f"{len(low)} of {len(found)}"
 
 
-def _each(result: Result) -> list[Row]:
+def _each(result):
     """Coverage and width of the individual intervals."""
     rows = []
     for label, truth in result.study.truths.items():
@@ -227,16 +198,16 @@ def _each(result: Result) -> list[Row]:
     return rows
 
 
-def _cell(record: Record) -> str:
+def _cell(record):
     return f"{short(record['coverage'])} ({short(record['mean_width'], '#.3g')})"
 
 
-def _groups(result: Result) -> list[Row]:
+def _groups(result):
     """Coverage of the joint intervals."""
     rows = []
     for title in result.study.groups():
         found = {method: result.record(method, title) for method in METHODS}
-        shares: dict[str, Any] = {
+        shares = {
             method: short(each["coverage"]) if each else ""
             for method, each in found.items()
         }
@@ -244,7 +215,7 @@ def _groups(result: Result) -> list[Row]:
     return rows
 
 
-def short(value: float, spec: str = ".3f") -> str:
+def short(value, spec=".3f"):
     """Format a number without a leading zero."""
     written = f"{value:{spec}}"
     return written[1:] if written.startswith("0.") else written

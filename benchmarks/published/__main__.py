@@ -8,31 +8,19 @@ and ratings from them. Their published figures are computed again, with interval
 ranks beside. Models whose annotations are not in the checkout are left out.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.common.command import parser
-from benchmarks.common.pages import Row, present
+from benchmarks.common.pages import present
 from benchmarks.common.processes import MEBIBYTE, in_new_process
-from benchmarks.published.boards import (
-    ARENA,
-    LEADERBOARD,
-    Board,
-    median_ratings,
-    read_battles,
-    read_csv,
-    report_on_battles,
-    report_on_grades,
-)
+from benchmarks.published import boards
 
 
-def _table_of_grades(board: Board, published: Sequence[Mapping[str, str]]) -> list[Row]:
+def _table_of_grades(board, published):
     """Published win rates and errors, and ours with ranks, the best first."""
     by_name = {row[""]: row for row in published}
     rows = []
-    for model, (rank, low, high) in board.by_rank():
+    for model, rank in board.by_rank():
         estimate, error, *limits = (100 * each for each in board.estimates[model])
         of_model = by_name[model]
         rows.append(
@@ -43,23 +31,18 @@ def _table_of_grades(board: Board, published: Sequence[Mapping[str, str]]) -> li
                 "ours": f"{estimate:.2f}",
                 "standard error of ours": f"{error:.2f}",
                 "joint interval": "[{:.1f}, {:.1f}]".format(*limits),
-                "rank": f"{rank:g}",
-                "joint interval of the rank": f"[{low}, {high}]",
+                **rank,
             }
         )
     return rows
 
 
-def _table_of_battles(
-    board: Board,
-    published: Sequence[Mapping[str, str]],
-    medians: Mapping[str, float],
-) -> list[Row]:
+def _table_of_battles(board, published, medians):
     """Published ratings and ranks, those computed again, and ours, the best first."""
     by_name = {row["model"]: row for row in published}
     again = sorted(medians, key=medians.__getitem__, reverse=True)
     rows = []
-    for model, (rank, low, high) in board.by_rank():
+    for model, rank in board.by_rank():
         estimate, _, *limits = board.estimates[model]
         rows.append(
             {
@@ -70,14 +53,13 @@ def _table_of_battles(
                 "rank again": f"{again.index(model) + 1}",
                 "strength, Elo scale": f"{estimate:.0f}",
                 "joint interval": "[{:.0f}, {:.0f}]".format(*limits),
-                "rank": f"{rank:g}",
-                "joint interval of the rank": f"[{low}, {high}]",
+                **rank,
             }
         )
     return rows
 
 
-def _summary(board: Board, subject: str) -> Row:
+def _summary(board, subject):
     shown, number = board.separated
     single = sum(low == high for _, low, high in board.ranks.values())
     return {
@@ -90,7 +72,7 @@ def _summary(board: Board, subject: str) -> Row:
     }
 
 
-def main() -> None:
+def main():
     command = parser("published", __doc__)
     command.add_argument("--data", type=Path, help="folder of checkouts")
     options = command.parse_args()
@@ -99,10 +81,15 @@ def main() -> None:
         return
     alpaca, arena = options.data / "alpaca_eval", options.data / "EloBench"
     few = options.quick
-    grades = in_new_process(report_on_grades, alpaca, 8 if few else None)
-    battles = in_new_process(report_on_battles, arena, 4000 if few else None)
-    medians = median_ratings(*read_battles(arena, None), rounds=5 if few else 100)
-    published = read_csv(alpaca / LEADERBOARD), read_csv(arena / ARENA)
+    grades = in_new_process(boards.report_on_grades, alpaca, 8 if few else None)
+    battles = in_new_process(boards.report_on_battles, arena, 4000 if few else None)
+    medians = boards.median_ratings(
+        *boards.read_battles(arena, None), rounds=5 if few else 100
+    )
+    published = (
+        boards.read_csv(alpaca / boards.LEADERBOARD),
+        boards.read_csv(arena / boards.ARENA),
+    )
     tables = {
         "In short": [[_summary(grades, "AlpacaEval 2"), _summary(battles, "RWQ-Elo")]],
         "AlpacaEval 2": [_table_of_grades(grades, published[0])],

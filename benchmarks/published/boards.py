@@ -1,21 +1,18 @@
 """Grades and battles of published leaderboards, and reports of them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import skci
-from benchmarks.common import Array
 from benchmarks.common.processes import peak_of_process
 
 _ANNOTATOR = "weighted_alpaca_eval_gpt4_turbo"
@@ -36,9 +33,9 @@ _K, _START, _SCALE = 4.0, 1000.0, 400.0  # of Elo's ratings
 class Board(NamedTuple):
     """Results of a report of a leaderboard."""
 
-    estimates: Mapping[str, tuple[float, float, float, float]]
+    estimates: Mapping
     """Estimate, standard error and limits by model."""
-    ranks: Mapping[str, tuple[float, int, int]]
+    ranks: Mapping
     separated: tuple[int, int]
     """How many differences exclude 0, of how many."""
     seconds: float
@@ -46,21 +43,24 @@ class Board(NamedTuple):
     picture: bytes
     """Picture of the ranks."""
 
-    def by_rank(self) -> list[tuple[str, tuple[float, int, int]]]:
-        """Models and their ranks, the best first."""
-        return sorted(self.ranks.items(), key=lambda entry: entry[1][0])
+    def by_rank(self):
+        """Models and cells of their ranks, the best first."""
+        ordered = sorted(self.ranks.items(), key=lambda entry: entry[1][0])
+        for model, (rank, low, high) in ordered:
+            of_rank = f"[{low}, {high}]"
+            yield model, {"rank": f"{rank:g}", "joint interval of the rank": of_rank}
 
 
-def read_csv(file: Path) -> list[dict[str, str]]:
+def read_csv(file):
     """Rows of a file."""
     with open(file, encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
 
-def read_grades(folder: Path, most: int | None) -> dict[str, Array]:
+def read_grades(folder, most):
     """Preferences for each published model over the baseline, NaN where missing."""
     files = sorted((folder / "results").glob(f"*/{_ANNOTATOR}/annotations.json"))
-    items: dict[str, int] = {}
+    items = {}
     given = {}
     published = {row[""] for row in read_csv(folder / LEADERBOARD)}
     for file in files[:most]:
@@ -78,7 +78,7 @@ def read_grades(folder: Path, most: int | None) -> dict[str, Array]:
     return grades
 
 
-def read_battles(folder: Path, most: int | None) -> list[list[str]]:
+def read_battles(folder, most):
     """First and second models and outcomes of the battles that have one."""
     rows = read_csv(folder / _ARENA / "battled_pairs.csv")
     rows = [row for row in rows if row["winner"] in _OUTCOMES][:most]
@@ -89,21 +89,21 @@ def read_battles(folder: Path, most: int | None) -> list[list[str]]:
     ]
 
 
-def report_on_grades(folder: Path, most: int | None) -> Board:
+def report_on_grades(folder, most):
     grades = read_grades(folder, most)
     start = time.process_time()
     report = skci.grades_report(grades, bounds=(0, 1), missing_grades="pairwise")
     return _board(report, "mean", start)
 
 
-def report_on_battles(folder: Path, most: int | None) -> Board:
+def report_on_battles(folder, most):
     battles = read_battles(folder, most)
     start = time.process_time()
     report = skci.votes_report(*battles, scale="elo").select(metrics="strength")
     return _board(report, "strength", start)
 
 
-def _board(report: Any, metric: str, start: float) -> Board:
+def _board(report, metric, start):
     """Ask all of a report, and draw it."""
     with threadpool_limits(1):
         ranks, differences = report.ranks(), report.differences()
@@ -127,9 +127,7 @@ def _board(report: Any, metric: str, start: float) -> Board:
     )
 
 
-def median_ratings(
-    first: Sequence[str], second: Sequence[str], outcome: Sequence[str], rounds: int
-) -> dict[str, float]:
+def median_ratings(first, second, outcome, rounds):
     """Median Elo rating of each model over bootstrap samples of the battles.
 
     A win moves a rating by K times one less the expected score, and a tie counts half.

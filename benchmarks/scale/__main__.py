@@ -8,20 +8,14 @@ folder --work, so that a stopped run resumes as long as the code is the same. Cl
 ratios and shares only: the seconds were measured on one machine.
 """
 
-from __future__ import annotations
-
-import warnings
-
-from threadpoolctl import threadpool_limits
-
-from benchmarks.common.command import parser, sizes
+from benchmarks.common.command import parser, run, sizes
 from benchmarks.common.pages import present
 from benchmarks.coverage.harness import Simulator
 from benchmarks.scale import critical_values, growth, models, rows, streams
 from benchmarks.scale.models import Leaderboard
 
 
-def main() -> None:
+def main():
     options = parser("scale", __doc__, simulates=True).parse_args()
     size = sizes(
         options.quick,
@@ -61,7 +55,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with threadpool_limits(1):
-            main()
+    run(main, threads=1)

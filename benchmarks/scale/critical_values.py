@@ -1,27 +1,17 @@
 """Time and error of critical values of many parameters."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Sequence
 
 import numpy as np
 
 import skci
-from benchmarks.accuracy.critical_values import (
-    one_factor_correlation,
-    one_factor_quantile,
-    pairwise_correlation,
-    studentized_quantile,
-)
-from benchmarks.common import Array
-from benchmarks.common.pages import Row
+from benchmarks.accuracy import critical_values as exact
 from benchmarks.scale.models import METRICS, correlated_models
 
 _LEVEL = 0.95
 
 
-def table(sizes: Sequence[int]) -> list[Row]:
+def table(sizes):
     """Critical values with their error and their time, by family and size."""
     return [
         _row(family, *correlation(size))
@@ -30,19 +20,20 @@ def table(sizes: Sequence[int]) -> list[Row]:
     ]
 
 
-def _one_factor(size: int) -> tuple[Array, float]:
+def _one_factor(size):
     """Correlation of full rank with one common factor, and its exact quantile."""
     loadings = np.random.default_rng(1).uniform(-0.95, 0.95, size)
-    return one_factor_correlation(loadings), one_factor_quantile(loadings, _LEVEL)
+    truth = exact.one_factor_quantile(loadings, _LEVEL)
+    return exact.one_factor_correlation(loadings), truth
 
 
-def _means(size: int) -> tuple[Array, float]:
+def _means(size):
     """All differences of independent means, of low rank."""
     means = round((1 + (1 + 8 * size) ** 0.5) / 2)
-    return pairwise_correlation(means), studentized_quantile(means, _LEVEL)
+    return exact.pairwise_correlation(means), exact.studentized_quantile(means, _LEVEL)
 
 
-def _models(size: int) -> tuple[Array, float]:
+def _models(size):
     """Metrics of correlated models."""
     models = -(-size // len(METRICS))
     report = skci.joint_report(
@@ -58,7 +49,7 @@ _FAMILIES = {
 }
 
 
-def _row(family: str, correlation: Array, exact: float) -> Row:
+def _row(family, correlation, truth):
     start = time.process_time()
     value = skci.inference.critical_value(correlation, _LEVEL, random_state=1)
     seconds = time.process_time() - start
@@ -67,6 +58,6 @@ def _row(family: str, correlation: Array, exact: float) -> Row:
         "K": f"{len(correlation):,}",
         "critical value": f"{float(value):.4f}",
         "stated error": f"{value.error:.0e}",
-        "error": "" if np.isnan(exact) else f"{float(value) - exact:+.0e}",
+        "error": "" if np.isnan(truth) else f"{float(value) - truth:+.0e}",
         "seconds": f"{seconds:.2f}",
     }

@@ -1,10 +1,6 @@
 """How time and memory grow with whatever there may be many of."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -12,47 +8,42 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row
 from benchmarks.common.processes import MEBIBYTE, measured
 from benchmarks.scale.models import correlated_models
-
-Task = Callable[[], Any]
+from benchmarks.speed.comparisons import named, scored
 
 _SMALL = 16  # MiB below which a ratio of memory is that of noise
 _QUICK = 60  # times as few of a subject in a quick run
 
 
-def _labels(classes: int, rows: int) -> tuple[Array, Array, np.random.Generator]:
+def _labels(classes, rows):
     rng = np.random.default_rng(0)
     y = np.append(np.arange(classes), rng.integers(0, classes, rows - classes))
     answers = np.where(rng.random(rows) < 0.7, y, rng.integers(0, classes, rows))
     return y, answers, rng
 
 
-def _scores(models: int, rows: int = 2_000) -> tuple[Array, dict[str, Array]]:
-    rng = np.random.default_rng(0)
-    y = (rng.random(rows) < 0.4).astype(int)
-    levels = (1.5 * y - 0.7 + rng.normal(size=rows) for _ in range(models))
-    return y, {f"model {k}": 1 / (1 + np.exp(-x)) for k, x in enumerate(levels)}
+def _scores(models, rows=2_000):
+    y, scores = scored(rows, models)
+    return y, named(scores)
 
 
-def _answers(rows: int) -> tuple[Array, Array]:
+def _answers(rows):
     y, scores = _scores(1, rows)
     return y, (scores["model 0"] > 0.5).astype(int)
 
 
-def _models(models: int) -> Task:
+def _models(models):
     y, predictions = correlated_models(models, 100_000)
     return lambda: str(skci.joint_report(y, predictions, metrics="accuracy"))
 
 
-def _classification_report(classes: int) -> Task:
+def _classification_report(classes):
     y, answers, _ = _labels(classes, 5 * classes)
     return lambda: str(skci.classification_report_ci(y, answers))
 
 
-def _pairwise_area(classes: int) -> Task:
+def _pairwise_area(classes):
     rows = 10_000
     y, _, rng = _labels(classes, rows)
     scores = rng.normal(size=(rows, classes))
@@ -62,18 +53,18 @@ def _pairwise_area(classes: int) -> Task:
     return lambda: str(skci.RocAucCI(multi_class="ovo")(y, scores))
 
 
-def _metrics(number: int) -> Task:
+def _metrics(number):
     y, answers = _answers(2_000)
     betas = 0.1 + np.arange(number) / 100
     metrics = {f"f{beta:.2f}": skci.FBetaCI(beta=beta) for beta in betas}
     return lambda: str(skci.joint_report(y, answers, metrics=metrics))
 
 
-def _thresholds(number: int, models: int = 1) -> Task:
+def _thresholds(number, models=1):
     y, scores = _scores(models)
     metrics, thresholds = ["precision", "recall"], np.linspace(0.1, 0.9, number)
 
-    def task() -> Any:
+    def task():
         report = skci.threshold_report(
             y, scores, metrics=metrics, thresholds=thresholds
         )
@@ -82,38 +73,38 @@ def _thresholds(number: int, models: int = 1) -> Task:
     return task
 
 
-def _horizon(looks: int) -> Task:
+def _horizon(looks):
     accumulator = skci.JointAccumulator(metrics=["accuracy", "f1"])
     accumulator.update(*_answers(2_000))
     horizon = np.linspace(2_000, 200_000, looks).astype(int).tolist()
     return lambda: str(accumulator.report(horizon=horizon))
 
 
-def _gaps(number: int) -> Task:
+def _gaps(number):
     y, answers = _answers(20_000)
     by = np.char.add("site ", (np.arange(20_000) % number).astype(str))
     return lambda: str(skci.joint_report(y, answers, metrics="accuracy", by=by).gaps())
 
 
-def _search(number: int) -> Task:
+def _search(number):
     X, y = make_classification(300, random_state=0)
     tree = DecisionTreeClassifier(max_depth=3, max_features=2)
     search = GridSearchCV(tree, {"random_state": [*range(number)]}, cv=5).fit(X, y)
     return lambda: str(skci.search_report(search, X, y, metrics="accuracy"))
 
 
-def _grouped(rows: int) -> Task:
+def _grouped(rows):
     y, answers = _answers(rows)
     groups = np.random.default_rng(0).integers(0, rows // 10, rows)
     return lambda: str(skci.joint_report(y, answers, metrics="accuracy", groups=groups))
 
 
-def _batches(number: int) -> Task:
+def _batches(number):
     """Batches of 400 rows in 40 groups, others in each."""
     y, answers = _answers(400)
     groups = np.arange(400) % 40
 
-    def task() -> Any:
+    def task():
         accumulator = skci.JointAccumulator(["accuracy", "f1"])
         for k in range(number):
             accumulator.update(y, answers, groups=groups + 40 * k)
@@ -122,7 +113,7 @@ def _batches(number: int) -> Task:
     return task
 
 
-_SUBJECTS: dict[str, tuple[Callable[[int], Task], int]] = {
+_SUBJECTS = {
     "models": (_models, 50),
     "classes of a report": (_classification_report, 250),
     "classes of a one-vs-one AUC": (_pairwise_area, 50),
@@ -138,7 +129,7 @@ _SUBJECTS: dict[str, tuple[Callable[[int], Task], int]] = {
 """Function that makes data of a size and a task on them, and the least size."""
 
 
-def table(quick: bool) -> list[Row]:
+def table(quick):
     """Time and memory of sizes that double, and their ratios at the last doubling."""
     rows = []
     for subject, (start, least) in [*_SUBJECTS.items()][:: 6 if quick else 1]:

@@ -1,26 +1,19 @@
 """Time, memory and errors of reports on many models."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, within_error, yes
+from benchmarks.common.pages import within_error, yes
 from benchmarks.common.processes import GIBIBYTE, measured
 from benchmarks.coverage.harness import monte_carlo_error
 
 METRICS = ("accuracy", "f1", "mcc")
 
-Task = Callable[[], Any]
 
-
-def correlated_models(models: int, n: int) -> tuple[Array, dict[str, Array]]:
+def correlated_models(models, n):
     """Labels, and predictions that tend to be wrong on the same rows."""
     rng = np.random.default_rng(0)
     y, difficulty = rng.random(n) < 0.3, rng.normal(size=n)
@@ -32,18 +25,18 @@ def correlated_models(models: int, n: int) -> tuple[Array, dict[str, Array]]:
     return y.astype(np.int8), predictions
 
 
-def _report(models: int, n: int, differences: bool) -> Task:
+def _report(models, n, differences):
     """A report with all that it has, or its differences."""
     y, predictions = correlated_models(models, n)
 
-    def task() -> Any:
+    def task():
         report = skci.joint_report(y, predictions, metrics=[*METRICS])
         return (report.differences() if differences else report).to_dict()
 
     return task
 
 
-def reports(models: int, compared: int, n: int) -> list[Row]:
+def reports(models, compared, n):
     """Reports on many models, and differences of some."""
     of = f"{len(METRICS)} metrics, {n:,} rows"
     return [
@@ -52,7 +45,7 @@ def reports(models: int, compared: int, n: int) -> list[Row]:
     ]
 
 
-def _row(report: str, asked: str, start: Any, *arguments: Any) -> Row:
+def _row(report, asked, start, *arguments):
     """Time and memory of an answer, and whether they are within the goal."""
     found = measured(start, *arguments)
     memory, (goal, most) = found.peak / GIBIBYTE, _GOALS[asked]
@@ -66,7 +59,7 @@ def _row(report: str, asked: str, start: Any, *arguments: Any) -> Row:
     }
 
 
-_QUESTIONS: dict[str, Callable[[Any], Any]] = {
+_QUESTIONS = {
     "print(report)": str,
     "ranks()": lambda report: str(report.ranks()),
     "best()": lambda report: str(report.best()),
@@ -97,12 +90,12 @@ class Leaderboard:
     metrics: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
+    def name(self):
         of = f"{len(self.metrics)} metrics" if self.metrics else "grades"
         skills = f"skills +- {self.spread:g}" if self.spread else "equally good"
         return f"{self.models:,} models, {of}, {self.items:,} items, {skills}"
 
-    def report(self, seed: int = 0) -> Any:
+    def report(self, seed=0):
         """Report on one draw of skills and items."""
         rng = np.random.default_rng(seed)
         ease = rng.normal(size=self.items)
@@ -118,14 +111,12 @@ class Leaderboard:
         return skci.joint_report(y, labels, metrics=[*self.metrics])
 
 
-def _asked(board: Leaderboard, question: str) -> Task:
+def _asked(board, question):
     task = _QUESTIONS[question]
     return lambda: task(board.report())
 
 
-def leaderboards(
-    boards: Sequence[Leaderboard], close: Sequence[Leaderboard]
-) -> list[Row]:
+def leaderboards(boards, close):
     """All questions of leaderboards, and best() of those that are close."""
     asked = [(board, question) for board in boards for question in _QUESTIONS]
     asked += [(board, "best()") for board in close]
@@ -134,7 +125,7 @@ def leaderboards(
     ]
 
 
-def errors(board: Leaderboard, samples: int) -> list[Row]:
+def errors(board, samples):
     """How often some of equally good models are called different."""
     found = [
         (board.report(seed).differences().pvalues < 0.05).any()

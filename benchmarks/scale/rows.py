@@ -1,19 +1,16 @@
 """Time and memory of counting many rows, in chunks and from frames."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 import skci
-from benchmarks.common.pages import Row, yes
+from benchmarks.common.pages import yes
 from benchmarks.common.processes import (
     MEBIBYTE,
     in_new_process,
@@ -27,17 +24,17 @@ _CHUNK = 5_000_000
 _REPEATS = 7
 
 
-def streamed(n: int) -> list[Row]:
+def streamed(n):
     """Rows a second, passes of bincount, and memory, by the number of models."""
     return [in_new_process(_stream, models, n) for models in (1, 2, 5)]
 
 
-def _stream(models: int, n: int) -> Row:
+def _stream(models, n):
     size = min(_CHUNK, n // 2)
     y, predictions = correlated_models(models, size)
     accumulator = skci.JointAccumulator([*METRICS], labels=[0, 1])
 
-    def update() -> None:
+    def update():
         accumulator.update(y, predictions)
 
     update()
@@ -61,61 +58,27 @@ def _stream(models: int, n: int) -> Row:
     }
 
 
-def _timed(task: Callable[[], object]) -> float:
+def _timed(task):
     start = time.process_time()
     task()
     return time.process_time() - start
 
 
-# --------------------------------------------------------------------------------------
-# Frames
-# --------------------------------------------------------------------------------------
-
-
-def _arrow(path: str) -> Any:
-    from pyarrow import dataset
-
-    return dataset.dataset(path)
-
-
-def _duckdb(path: str) -> Any:
-    import duckdb
-
-    return duckdb.read_parquet(path)
-
-
-def _polars(path: str) -> Any:
-    import polars
-
-    return polars.scan_parquet(path)
-
-
-def _dask(path: str) -> Any:
-    import dask.dataframe
-
-    return dask.dataframe.read_parquet(path)
-
-
-def _pandas(path: str) -> Any:
-    import pandas
-
-    return pandas.read_parquet(path)
-
-
-_FRAMES: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "DuckDB": ("duckdb", _duckdb),
-    "polars, lazy": ("polars", _polars),
-    "Arrow dataset": ("pyarrow", _arrow),
-    "Dask": ("dask", _dask),
-    "pandas, in memory": ("pandas", _pandas),
+_FRAMES = {
+    "DuckDB": ("duckdb", "read_parquet"),
+    "polars, lazy": ("polars", "scan_parquet"),
+    "Arrow dataset": ("pyarrow.dataset", "dataset"),
+    "Dask": ("dask.dataframe", "read_parquet"),
+    "pandas, in memory": ("pandas", "read_parquet"),
 }
-"""Package, and how a Parquet file is opened."""
+"""Module, and its function that opens a Parquet file."""
 
 
-def _report(name: str, path: str, models: Sequence[str], first: Any) -> tuple[Row, Any]:
+def _report(name, path, models, first):
     """Time and memory of opening a file and of a report, and the report."""
     start = processor_seconds()
-    frame = _FRAMES[name][1](path)
+    module, function = _FRAMES[name]
+    frame = getattr(import_module(module), function)(path)
     report = skci.joint_report("y", [*models], data=frame, metrics=[*METRICS])
     found = report.to_dict()
     seconds = processor_seconds() - start
@@ -128,7 +91,7 @@ def _report(name: str, path: str, models: Sequence[str], first: Any) -> tuple[Ro
     }, found
 
 
-def frames(n: int) -> list[Row]:
+def frames(n):
     """Compare the libraries that are installed on n rows of three models."""
     if not find_spec("pyarrow"):
         return []
@@ -137,15 +100,15 @@ def frames(n: int) -> list[Row]:
         path = Path(folder) / "rows.parquet"
         # The file too, since processes inherit the peak of this one.
         models = in_new_process(_write, path, n)
-        for name, (package, _) in _FRAMES.items():
-            if find_spec(package):
+        for name, (module, _) in _FRAMES.items():
+            if find_spec(module.partition(".")[0]):
                 row, found = in_new_process(_report, name, str(path), models, first)
                 first = first or found
                 rows.append(row)
     return rows
 
 
-def _write(path: Path, n: int) -> list[str]:
+def _write(path, n):
     """Write labels of models to a Parquet file of a million rows a group."""
     import pyarrow as pa
     from pyarrow import parquet

@@ -1,23 +1,17 @@
 """Streams: misses at any look over a horizon."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, within_error
+from benchmarks.common.pages import within_error
 from benchmarks.coverage.harness import (
     LEVEL,
-    Answer,
     Setting,
-    Simulator,
     covers_jointly,
     monte_carlo_error,
 )
@@ -33,19 +27,19 @@ _MANY, _FEWER = tuple(range(200, 2001, 100)), tuple(range(200, 1001, 50))
 class Population(NamedTuple):
     """Rows in groups, from which samples are drawn with replacement."""
 
-    y: Array
-    scores: Array
-    group: Array
+    y: np.ndarray
+    scores: np.ndarray
+    group: np.ndarray
 
-    def value(self, metric: str, model: int) -> float:
+    def value(self, metric, model):
         """True value, by scikit-learn."""
-        if metric in _LABELS:
-            return float(_LABELS[metric](self.y, self.scores[model] > 0.5))
-        return float(_SCORES[metric](self.y, self.scores[model]))
+        scores = self.scores[model]
+        answers = scores > 0.5 if metric in _LABELS else scores
+        return float((_LABELS | _SCORES)[metric](self.y, answers))
 
 
 @cache
-def population() -> Population:
+def population():
     """Rows of groups of one to many rows, which are alike, and three models."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(_GROUPS), 1 + rng.poisson(3, _GROUPS))
@@ -70,30 +64,30 @@ class Stream(NamedTuple):
     groups: bool = False
 
     @property
-    def setting(self) -> Setting:
+    def setting(self):
         units = "groups" if self.groups else "rows"
         when = f"{len(self.looks)} looks, {self.looks[0]} to {self.looks[-1]} {units}"
         cells = {"setting": self.name, "when": when}
         return Setting(cells, lambda rng: rng, dict, {"looks": self._followed})
 
     @property
-    def horizons(self) -> dict[str, Any]:
+    def horizons(self):
         """Horizons, from the narrowest intervals to the widest."""
         ends = self.looks[0], self.looks[-1]
         return {_NONE: None, _PLANNED: [*self.looks], _ANY: ends}
 
-    def truths(self) -> dict[Any, float]:
+    def truths(self):
         return {
             (f"model {model}", metric): population().value(metric, model)
             for model in range(self.models)
             for metric in self.metrics
         }
 
-    def report(self, accumulator: Any, horizon: Any) -> Any:
+    def report(self, accumulator, horizon):
         report = accumulator.report(horizon=horizon)
         return report.differences() if self.differences else report
 
-    def _followed(self, rng: np.random.Generator) -> Answer:
+    def _followed(self, rng):
         """Whether all intervals cover at all looks, by horizon."""
         truths, covered = self.truths(), dict.fromkeys(self.horizons, True)
         for accumulator in self.accumulated(rng):
@@ -106,7 +100,7 @@ class Stream(NamedTuple):
                         break
         return covered
 
-    def accumulated(self, rng: np.random.Generator) -> Iterator[Any]:
+    def accumulated(self, rng):
         """Draw rows or groups, and add them until each look."""
         accumulator = skci.JointAccumulator(self.metrics, confidence_level=LEVEL)
         every, seen = population(), 0
@@ -141,14 +135,14 @@ STREAMS = (
 )
 
 
-def misses(simulate: Simulator) -> list[Row]:
+def misses(simulate):
     """Share of streams with a miss, and critical values over that of a single look."""
     found, rows = simulate([stream.setting for stream in STREAMS], 100), []
     named = {stream.name: stream for stream in STREAMS}
     for values, chosen in found.groups("setting", "when"):
         stream = named[values["setting"]]
         shares = {each["of"]: 1 - each["coverage"] for each in chosen}
-        draws = chosen.records[0]["draws"]
+        draws = chosen[0]["draws"]
         planned = shares[_PLANNED]
         *_, last = stream.accumulated(np.random.default_rng(0))
         single, *others = (

@@ -6,15 +6,10 @@ Everything is timed side by side with something that users know, alternately in 
 process. Claim ratios only: the milliseconds were measured on one machine.
 """
 
-from __future__ import annotations
-
 import os
 import platform
-import warnings
 
-from threadpoolctl import threadpool_limits
-
-from benchmarks.common.command import parser, sizes
+from benchmarks.common.command import parser, run, sizes
 from benchmarks.common.pages import present
 from benchmarks.common.peers import with_version
 from benchmarks.speed.comparisons import goals, table
@@ -33,7 +28,7 @@ _SECTIONS = {
 }
 
 
-def main() -> None:
+def main():
     options = parser("speed", __doc__).parse_args()
     size = sizes(
         options.quick,
@@ -54,7 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with threadpool_limits(1):
-            main()
+    run(main, threads=1)

@@ -4,23 +4,15 @@ Time is processor time over all threads, which depends little on other work on t
 machine and does not reward the use of more cores.
 """
 
-from __future__ import annotations
-
 import gc
 import time
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import quantiles
-from typing import Any
 
 import numpy as np
 
-from benchmarks.common import Array
-from benchmarks.common.pages import Row, yes
-
-Task = Callable[[], Any]
-Timer = Callable[[], float]
+from benchmarks.common.pages import yes
 
 _SHORTEST = 5e-3
 """Minimum duration of a measurement, in seconds; shorter tasks are repeated."""
@@ -36,12 +28,12 @@ class Comparison:
     b: tuple[float, ...]
 
     @property
-    def ratio(self) -> float:
+    def ratio(self):
         """Shortest time of A over that of B, which other work disturbs least."""
         return min(self.a) / min(self.b)
 
     @property
-    def quartiles(self) -> tuple[float, float]:
+    def quartiles(self):
         """Quartiles of the ratios of neighbouring measurements."""
         pairwise = [a / b for a, b in zip(self.a, self.b, strict=True)]
         if len(pairwise) < 2:
@@ -50,25 +42,25 @@ class Comparison:
         return low, high
 
 
-def side_by_side(a: Task, b: Task, repeats: int) -> Comparison:
+def side_by_side(a, b, repeats):
     """Time two tasks alternately (A B A B ...), after one call of each."""
     return alternate(timer(a), timer(b), repeats)
 
 
-def alternate(a: Timer, b: Timer, repeats: int) -> Comparison:
+def alternate(a, b, repeats):
     """Call two timers alternately."""
     pairs = [(a(), b()) for _ in range(repeats)]
     first, second = zip(*pairs, strict=True)
     return Comparison(first, second)
 
 
-def timer(task: Task) -> Timer:
+def timer(task):
     """Make a function that runs a task, often enough to be timed."""
     task()
     return partial(seconds, task, max(1, round(_SHORTEST / seconds(task))))
 
 
-def seconds(task: Task, calls: int = 1) -> float:
+def seconds(task, calls=1):
     """Processor time of a task, per call."""
     enabled = gc.isenabled()
     gc.disable()
@@ -82,9 +74,7 @@ def seconds(task: Task, calls: int = 1) -> float:
             gc.enable()
 
 
-def compared(
-    task: str, against: str, times: Comparison, *, goal: float | None = None
-) -> Row:
+def compared(task, against, times, *, goal=None):
     """Row of a comparison; the goal is the largest ratio."""
     low, high = map(fraction, times.quartiles)
     row = {
@@ -100,36 +90,36 @@ def compared(
     return row
 
 
-def goals(rows: Iterable[Row]) -> list[Row]:
+def goals(rows):
     """Comparisons with a goal."""
     shown = "task", "compared with", "ratio", "goal", "met"
     return [{name: row[name] for name in shown} for row in rows if "goal" in row]
 
 
-def table(rows: Sequence[Row]) -> list[Row]:
+def table(rows):
     """Table of rows, without empty columns."""
     used = [name for name in _COLUMNS if any(name in row for row in rows)]
     return [{name: row.get(name, "") for name in used} for row in rows]
 
 
-def fraction(ratio: float) -> str:
+def fraction(ratio):
     """Format a ratio, as 1/x below a half."""
     return rounded(ratio) if ratio > 0.5 else f"1/{rounded(1 / ratio)}"
 
 
-def duration(seconds: float) -> str:
+def duration(seconds):
     short = seconds < 1
     return f"{rounded(1e3 * seconds)} ms" if short else f"{rounded(seconds)} s"
 
 
-def rounded(value: float) -> str:
+def rounded(value):
     """Round to two digits, or to three if at least 100."""
     digits = 2 if value < 99.5 else 3
     number = float(f"{value:.{digits}g}")
     return f"{number:,.0f}" if number >= 10 else f"{number:g}"
 
 
-def labels(n: int, models: int = 1, dtype: Any = np.int64) -> tuple[Array, list[Array]]:
+def labels(n, models=1, dtype=np.int64):
     """Random labels, and predictions of increasing error rate."""
     rng = np.random.default_rng(0)
     truth = rng.random(n) < 0.3
@@ -138,7 +128,7 @@ def labels(n: int, models: int = 1, dtype: Any = np.int64) -> tuple[Array, list[
     return truth.astype(dtype), [p.astype(dtype) for p in predictions]
 
 
-def many_labels(n: int, number: int) -> tuple[Array, Array]:
+def many_labels(n, number):
     """Random labels of many classes, and predictions that are right in four of five."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, number, n)
@@ -146,7 +136,7 @@ def many_labels(n: int, number: int) -> tuple[Array, Array]:
     return truth, np.where(rng.random(n) < 0.8, truth, guess)
 
 
-def scored(n: int, models: int = 1) -> tuple[Array, list[Array]]:
+def scored(n, models=1):
     """Random labels, and scores of decreasing information."""
     rng = np.random.default_rng(0)
     truth = rng.random(n) < 0.3
@@ -155,5 +145,5 @@ def scored(n: int, models: int = 1) -> tuple[Array, list[Array]]:
     return truth.astype(np.int64), scores
 
 
-def named(predictions: list[Array]) -> dict[str, Array]:
+def named(predictions):
     return {f"model {k}": each for k, each in enumerate(predictions)}

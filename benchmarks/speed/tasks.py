@@ -1,40 +1,22 @@
 """Time of intervals and reports beside point estimates, the bootstrap and the fits."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.stats import bootstrap
+from sklearn import metrics as sk
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import (
-    accuracy_score,
-    average_precision_score,
-    brier_score_loss,
-    f1_score,
-    fbeta_score,
-    log_loss,
-    matthews_corrcoef,
-    roc_auc_score,
-    roc_curve,
-)
 from sklearn.model_selection import RepeatedKFold, cross_validate
 
 import skci
-from benchmarks.common import Array
-from benchmarks.common.command import Sizes
-from benchmarks.common.pages import Row
 from benchmarks.common.peers import installed
 from benchmarks.common.processes import processor_seconds
 from benchmarks.speed.comparisons import (
-    Timer,
     alternate,
     compared,
     labels,
@@ -48,35 +30,23 @@ from benchmarks.speed.comparisons import (
 
 METRICS = ["accuracy", "f0.5", "mcc"]
 
-_LABEL_METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
-_SCORE_METRICS = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
+_LABEL_METRICS = {"accuracy": sk.accuracy_score, "f1": sk.f1_score}
+_LABEL_METRICS["mcc"] = sk.matthews_corrcoef
+_SCORE_METRICS = {"roc_auc": sk.roc_auc_score, "brier_score": sk.brier_score_loss}
 _ROWS, _RESAMPLES = 10_000, 1_000
 _ROWS_OF_MANY, _FEW = 2_000, 30
 
 
-# --------------------------------------------------------------------------------------
-# Point estimates
-# --------------------------------------------------------------------------------------
-
-
-def point_estimates(size: Sizes) -> Iterator[Row]:
+def point_estimates(size):
     """Compare intervals with point estimates, and with those of confidenceinterval."""
     fewer = max(size.few_repeats, size.repeats // 3)
 
-    def comparison(
-        task: str,
-        metric: Callable[[], Any],
-        data: tuple[Array, Array],
-        against: str,
-        theirs: Any,
-        goal: float | None = None,
-        repeats: int = fewer,
-    ) -> Row:
+    def comparison(task, metric, data, against, theirs, goal=None, repeats=fewer):
         ours = partial(interval, metric, *data)
         times = side_by_side(ours, partial(theirs, *data), repeats)
         return compared(task, against, times, goal=goal)
 
-    beta = partial(fbeta_score, beta=0.5)
+    beta = partial(sk.fbeta_score, beta=0.5)
     for n, dtype, method, goal in (
         (size.rows, np.int64, None, 1 / 60),
         (100, np.int64, "delta", 1 / 8),
@@ -110,17 +80,17 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         partial(skci.F1CI, average="macro"),
         many_labels(size.rows, 100),
         "f1_score",
-        partial(f1_score, average="macro"),
+        partial(sk.f1_score, average="macro"),
         1,
     )
     y, (s,) = scored(size.rows)
     ties = s.round(3)
     for metric, theirs, scores, goal in (
-        (skci.RocAucCI, roc_auc_score, s, 0.7),
-        (skci.RocAucCI, roc_auc_score, ties, 0.7),
-        (skci.AveragePrecisionCI, average_precision_score, s, None),
-        (skci.LogLossCI, log_loss, s, 0.7),
-        (skci.BrierScoreCI, brier_score_loss, s, 1.5),
+        (skci.RocAucCI, sk.roc_auc_score, s, 0.7),
+        (skci.RocAucCI, sk.roc_auc_score, ties, 0.7),
+        (skci.AveragePrecisionCI, sk.average_precision_score, s, None),
+        (skci.LogLossCI, sk.log_loss, s, 0.7),
+        (skci.BrierScoreCI, sk.brier_score_loss, s, 1.5),
     ):
         digits = " of 3 digits" if scores is ties else ""
         task = f"{metric.__name__}, {size.rows:,} float64{digits}"
@@ -132,20 +102,20 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         yield compared(statement, theirs, times, goal=goal)
 
 
-def interval(metric: Callable[[], Any], y: Array, p: Array) -> tuple[float, float]:
+def interval(metric, y, p):
     """Make the metric, estimate and compute the interval."""
     low, high = metric()(y, p).confidence_interval()
     return low, high
 
 
-def import_timer(statement: str) -> Timer:
+def import_timer(statement):
     """Make a function that times an import in a new process."""
     command = [sys.executable, "-c", statement]
     unset = "PYTHONDONTWRITEBYTECODE"
     environment = {k: v for k, v in os.environ.items() if k != unset}
     task = partial(subprocess.run, command, check=True, env=environment)
 
-    def measure() -> float:
+    def measure():
         start = processor_seconds()
         task()
         return processor_seconds() - start
@@ -154,13 +124,17 @@ def import_timer(statement: str) -> Timer:
     return measure
 
 
-def estimates(y: Array, *predictions: Array) -> list[float]:
+def estimates(y, *predictions):
     """Point estimates of a report on labels by scikit-learn."""
-    metrics = (accuracy_score, partial(fbeta_score, beta=0.5), matthews_corrcoef)
+    metrics = (
+        sk.accuracy_score,
+        partial(sk.fbeta_score, beta=0.5),
+        sk.matthews_corrcoef,
+    )
     return [metric(y, p) for p in predictions for metric in metrics]
 
 
-def joint_reports(size: Sizes) -> Iterator[Row]:
+def joint_reports(size):
     """Compare joint reports with their point estimates."""
     y, predictions = labels(size.rows, models=4)
     yield compared(
@@ -179,11 +153,11 @@ def joint_reports(size: Sizes) -> Iterator[Row]:
     metrics = [*_LABEL_METRICS, *_SCORE_METRICS]
     columns = list(zip(predictions, scores, strict=True))
 
-    def ours() -> Any:
+    def ours():
         options = {"y_score": named(scores), "metrics": metrics}
         return skci.joint_report(y, named(predictions), **options).to_dict()
 
-    def theirs() -> list[float]:
+    def theirs():
         found = [each(y, p) for p, _ in columns for each in _LABEL_METRICS.values()]
         return found + [
             each(y, s) for _, s in columns for each in _SCORE_METRICS.values()
@@ -197,29 +171,18 @@ def joint_reports(size: Sizes) -> Iterator[Row]:
     )
 
 
-# --------------------------------------------------------------------------------------
-# The bootstrap
-# --------------------------------------------------------------------------------------
-
-
-def bootstraps(size: Sizes) -> Iterator[Row]:
+def bootstraps(size):
     """Compare a joint report with the bootstrap."""
     y, predictions = labels(_ROWS, models=4)
     seeds = itertools.count()
 
-    def ours() -> Any:
+    def ours():
         options = {"metrics": METRICS, "random_state": next(seeds)}
         return skci.joint_report(y, named(predictions), **options).to_dict()
 
-    for name, task in {
-        "a loop": loop,
-        "scipy.stats.bootstrap, percentile": scipy_bootstrap,
-    }.items():
-
-        def theirs(task: Any = task) -> float:
-            run = partial(task, size.resamples, y, *predictions)
-            return seconds(run) * _RESAMPLES / size.resamples
-
+    others = {"a loop": loop, "scipy.stats.bootstrap, percentile": scipy_bootstrap}
+    for name, task in others.items():
+        theirs = of_resamples(size, task, y, *predictions)
         times = alternate(timer(ours), theirs, max(1, size.repeats // 4))
         yield compared(
             f"joint_report, 4 models x 3 metrics, {_ROWS:,} int64",
@@ -229,7 +192,13 @@ def bootstraps(size: Sizes) -> Iterator[Row]:
         )
 
 
-def loop(number: int, *columns: Array) -> Array:
+def of_resamples(size, task, *columns):
+    """Make a timer of resamples, of which some are taken."""
+    run = partial(task, size.resamples, *columns)
+    return lambda: seconds(run) * _RESAMPLES / size.resamples
+
+
+def loop(number, *columns):
     """Percentile intervals by a plain loop."""
     rng, n = np.random.default_rng(0), len(columns[0])
     draws = (rng.integers(n, size=n) for _ in range(number))
@@ -237,7 +206,7 @@ def loop(number: int, *columns: Array) -> Array:
     return np.quantile(found, [0.025, 0.975], axis=0)
 
 
-def scipy_bootstrap(number: int, *columns: Array) -> Any:
+def scipy_bootstrap(number, *columns):
     return bootstrap(
         columns,
         estimates,
@@ -249,36 +218,28 @@ def scipy_bootstrap(number: int, *columns: Array) -> Any:
     )
 
 
-# --------------------------------------------------------------------------------------
-# Reports of many models
-# --------------------------------------------------------------------------------------
-
-
-def many_models(size: Sizes) -> Iterator[Row]:
+def many_models(size):
     """Compare the first views of reports of many models with a loop of resamples."""
     y, each = scored(_ROWS_OF_MANY, models=size.models)
     few = y[:_FEW], [values[:_FEW] for values in each[:2]]
     metrics = ["roc_auc", "average_precision", "log_loss", "brier_score"]
-    jobs: dict[str, tuple[Array, list[Array], Callable[..., Any]]] = {
+
+    def decisions(y, scores):
+        return str(skci.decision_curve_report(y, scores))
+
+    def page(y, scores):
+        return skci.joint_report(y, y_score=scores, metrics=metrics).to_html()
+
+    jobs = {
         "threshold_report": (y, each, lambda y, s: str(skci.threshold_report(y, s))),
         "roc_report": (y, each, lambda y, s: str(skci.roc_report(y, s))),
-        "decision_curve_report": (
-            *(y, each),
-            lambda y, s: str(skci.decision_curve_report(y, s)),
-        ),
-        "joint_report of 4 metrics, its page": (
-            *(y, each),
-            lambda y, s: skci.joint_report(y, y_score=s, metrics=metrics).to_html(),
-        ),
+        "decision_curve_report": (y, each, decisions),
+        "joint_report of 4 metrics, its page": (y, each, page),
         "best() of roc_report": (*few, lambda y, s: skci.roc_report(y, s).best()),
     }
     for name, (truth, scores, view) in jobs.items():
         ours = partial(seconds, partial(view, truth, named(scores)))
-
-        def theirs(truth: Array = truth, scores: list[Array] = scores) -> float:
-            run = partial(resampled_curves, size.resamples, truth, *scores)
-            return seconds(run) * _RESAMPLES / size.resamples
-
+        theirs = of_resamples(size, resampled_curves, truth, *scores)
         yield compared(
             f"{name}, {len(scores)} models, {len(truth):,} rows",
             f"roc_curve in a loop, {_RESAMPLES:,} resamples",
@@ -286,19 +247,14 @@ def many_models(size: Sizes) -> Iterator[Row]:
         )
 
 
-def resampled_curves(number: int, *columns: Array) -> list[Any]:
+def resampled_curves(number, *columns):
     """ROC curves of all models on some resamples."""
     rng, n = np.random.default_rng(0), len(columns[0])
     draws = [rng.integers(n, size=n) for _ in range(number)]
-    return [roc_curve(columns[0][k], s[k]) for k in draws for s in columns[1:]]
+    return [sk.roc_curve(columns[0][k], s[k]) for k in draws for s in columns[1:]]
 
 
-# --------------------------------------------------------------------------------------
-# Cross-validation
-# --------------------------------------------------------------------------------------
-
-
-def cross_validations(size: Sizes) -> Iterator[Row]:
+def cross_validations(size):
     """Compare a report after 45 fits with as many fits and scores of scikit-learn."""
     n, metrics = 5_000, ["accuracy", "f1", "matthews_corrcoef"]
     estimator = LogisticRegression(max_iter=1_000)
