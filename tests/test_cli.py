@@ -2,7 +2,6 @@
 
 import csv
 import doctest
-import inspect
 import io
 import json
 import os
@@ -22,7 +21,6 @@ from slow import in_turn, slow
 import skci.__main__
 import skci.metrics
 from skci import JointAccumulator, joint_report, sample_size, votes_report
-from skci.cli.arguments import parser
 from skci.cli.main import COMMANDS, main
 from skci.data import files
 from skci.designs import Strata
@@ -46,6 +44,7 @@ COLUMNS = {
     "sex": np.array(["f", "m"])[RNG.integers(0, 2, N)],
     "patient": RNG.integers(0, 80, N),
     "w": RNG.uniform(0.5, 2, N).round(3),
+    "late": np.where(np.arange(N) < 300, 0, 1),  # weights of chunks that are 0
     "n": RNG.integers(0, 4, N),
     "true": Y == 1,
     "said": A == 1,
@@ -59,129 +58,74 @@ COLUMNS = {
 }
 PARTLY = COLUMNS | {"some": np.where(RNG.random(N) < 0.4, Y, None)}
 """Columns of partially labelled rows."""
-AB = {"a": A, "b": B}
-OF_SOME = ["--truth=some", "--models=a,b", "--metrics=accuracy,f1"]
-BINARY = ["--truth=y", "--models=a,b", "--metrics=accuracy,f1"]
-ROC_AUC = ["--truth=y", "--scores=sure", "--metrics=roc_auc"]
+USUAL = {"y_true": "y", "y_pred": ["a", "b"], "metrics": ["accuracy", "f1"]}
+FLAGS = {
+    "y_true": "truth",
+    "y_pred": "models",
+    "y_score": "scores",
+    "sample_weight": "weights",
+    "confidence_level": "level",
+}
 
+
+def report_on(strata=None, **options):
+    """Report in Python on the columns, by default those of two models."""
+    design = Strata(strata) if strata else None
+    return joint_report(data=PARTLY, design=design, **USUAL | options)
+
+
+def written(value):
+    """An option in the syntax of the command line."""
+    if isinstance(value, dict):
+        values = (written(each).replace(",", ":") for each in value.values())
+        return ",".join(map("{}={}".format, value, values))
+    return ",".join(value) if isinstance(value, list) else str(value)
+
+
+def arguments_on(**options):
+    given = {name: x for name, x in (USUAL | options).items() if x is not None}
+    flags = [FLAGS.get(name, name).replace("_", "-") for name in given]
+    return [f"--{x}={written(y)}" for x, y in zip(flags, given.values(), strict=True)]
+
+
+BINARY = arguments_on()
+KIND = {
+    "y_true": "kind",
+    "y_pred": {"m": "guess"},
+    "y_score": {"m": ["p1", "p2", "p3"]},
+}
+SOME = {"y_true": "some", "proxy": ["judge"]}
 SELECTIONS = {
-    "labels": (BINARY, (Y, AB), {"metrics": ["accuracy", "f1"]}),
-    "weights": ([*BINARY, "--weights=w"], (Y, AB), {"sample_weight": COLUMNS["w"]}),
-    "counts": ([*BINARY, "--counts=n"], (Y, AB), {"counts": COLUMNS["n"]}),
-    "counts and weights": (
-        [*BINARY, "--counts=n", "--weights=w"],
-        (Y, AB),
-        {"counts": COLUMNS["n"], "sample_weight": COLUMNS["w"]},
-    ),
-    "groups": ([*BINARY, "--groups=patient"], (Y, AB), {"groups": COLUMNS["patient"]}),
-    "subgroups": ([*BINARY, "--by=sex"], (Y, AB), {"by": {"sex": COLUMNS["sex"]}}),
-    "options": (
-        [*BINARY, "--level=.9", "--method=accuracy=wilson,*=delta", "--pos-label=0"],
-        (Y, AB),
-        {
-            "confidence_level": 0.9,
-            "method": {"accuracy": "wilson", "*": "delta"},
-            "pos_label": 0,
-        },
-    ),
-    "named models": (
-        ["--truth=y", "--models=new one=a,b", "--metrics=f1"],
-        (Y, {"new one": A, "b": B}),
-        {"metrics": ["f1"]},
-    ),
-    "scores": (
-        ["--truth=y", "--scores=sure,loose=unsure", "--metrics=roc_auc"],
-        (Y,),
-        {"y_score": {"sure": SCORES[0], "loose": SCORES[1]}, "metrics": ["roc_auc"]},
-    ),
-    "labels and scores": (
-        ["--truth=y", "--models=a,b", "--scores=sure,unsure", "--metrics=f1,roc_auc"],
-        (Y, AB),
-        {"y_score": {"a": SCORES[0], "b": SCORES[1]}, "metrics": ["f1", "roc_auc"]},
-    ),
-    "booleans": (
-        ["--truth=true", "--models=said", "--metrics=f1", "--pos-label=true"],
-        (Y == 1, {"said": A == 1}),
-        {"metrics": ["f1"]},
-    ),
-    "booleans and numbers": (
-        ["--truth=true", "--models=a", "--metrics=f1"],
-        (Y == 1, {"a": A}),
-        {"metrics": ["f1"]},
-    ),
-    "text": (
-        ["--truth=kind", "--models=guess", "--metrics=accuracy,f1_macro"],
-        (COLUMNS["kind"], {"guess": COLUMNS["guess"]}),
-        {"metrics": ["accuracy", "f1_macro"]},
-    ),
-    "probabilities": (
-        ["--truth=kind", "--scores=m=p1:p2:p3", "--metrics=log_loss"],
-        (COLUMNS["kind"],),
-        {
-            "y_score": {"m": np.column_stack([COLUMNS[f"p{k}"] for k in (1, 2, 3)])},
-            "metrics": ["log_loss"],
-        },
-    ),
-    "numbers": (
-        ["--truth=sure", "--models=unsure", "--metrics=r2,mean_squared_error"],
-        (SCORES[0], {"unsure": SCORES[1]}),
-        {"metrics": ["r2", "mean_squared_error"]},
-    ),
-    "usual metrics": (BINARY[:2], (Y, AB), {"metrics": None}),
-    "usual metrics of probabilities": (
-        ["--truth=kind", "--models=m=guess", "--scores=m=p1:p2:p3"],
-        (COLUMNS["kind"], {"m": COLUMNS["guess"]}),
-        {
-            "y_score": {"m": np.column_stack([COLUMNS[f"p{k}"] for k in (1, 2, 3)])},
-            "metrics": None,
-        },
-    ),
-    "usual metrics in strata": (
-        [*BINARY[:2], "--strata=sex"],
-        (Y, AB),
-        {"metrics": None, "design": Strata(COLUMNS["sex"])},
-    ),
-    "usual metrics of a proxy": (
-        [*OF_SOME[:2], "--proxy=judge"],
-        (PARTLY["some"], AB),
-        {"metrics": None, "proxy": {"judge": PARTLY["judge"]}},
-    ),
-    "survival": (
-        ["--truth=y,w", "--scores=sure,unsure"],
-        (np.column_stack([Y, COLUMNS["w"]]),),
-        {
-            "y_score": {"sure": SCORES[0], "unsure": SCORES[1]},
-            "metrics": "concordance",
-        },
-    ),
-    "proxy": (
-        [*OF_SOME, "--proxy=judge"],
-        (PARTLY["some"], AB),
-        {"proxy": {"judge": PARTLY["judge"]}},
-    ),
-    "predictions as proxy": (
-        [*OF_SOME, "--proxy=prediction"],
-        (PARTLY["some"], AB),
-        {"proxy": "prediction"},
-    ),
-    "proxy and shares": (
-        [*OF_SOME, "--proxy=J=judge", "--label-probability=asked", "--groups=patient"],
-        (PARTLY["some"], AB),
-        {
-            "proxy": {"J": PARTLY["judge"]},
-            "label_probability": PARTLY["asked"],
-            "groups": PARTLY["patient"],
-        },
-    ),
-    "proxy by subgroup": (
-        [*OF_SOME, "--proxy=judge", "--by=sex", "--pos-label=0"],
-        (PARTLY["some"], AB),
-        {
-            "proxy": {"judge": PARTLY["judge"]},
-            "by": {"sex": PARTLY["sex"]},
-            "pos_label": 0,
-        },
-    ),
+    "counts and weights": {"counts": "n", "sample_weight": "w", "by": "sex"},
+    "chunks of weight 0": {"sample_weight": "late"},
+    "clusters": {"groups": "patient"},
+    "options": {
+        "confidence_level": 0.9,
+        "method": {"accuracy": "wilson", "*": "delta"},
+        "pos_label": 0,
+    },
+    "named scores": {
+        "y_pred": None,
+        "y_score": {"sure": "sure", "loose": "unsure"},
+        "metrics": "roc_auc",
+    },
+    "booleans": {"y_true": "true", "y_pred": ["said", "a"], "pos_label": True},
+    "text": {"y_true": "kind", "y_pred": ["guess"], "metrics": "f1_macro"},
+    "probabilities": KIND | {"metrics": "log_loss"},
+    "numbers": {"y_true": "sure", "y_pred": ["unsure"], "metrics": ["r2", "mse"]},
+    "usual probabilities": KIND | {"metrics": None},
+    "usual metrics in strata": {"metrics": None, "strata": "sex"},
+    "usual metrics of a proxy": SOME | {"metrics": None},
+    "survival": {
+        "y_true": ["y", "w"],
+        "y_pred": None,
+        "y_score": ["sure", "unsure"],
+        "metrics": "concordance",
+    },
+    "predictions as proxy": SOME | {"proxy": "prediction"},
+    "proxy and shares": SOME
+    | {"proxy": {"J": "judge"}, "label_probability": "asked", "groups": "patient"},
+    "proxy by subgroup": SOME | {"by": "sex", "pos_label": 0},
 }
 
 
@@ -261,8 +205,20 @@ def rows(run):
     return rows
 
 
-def assert_equal(found, expected):
+@pytest.fixture
+def fails(run):
+    def fails(*arguments):
+        """The line of standard error of a command that fails."""
+        status, output, errors = run(*arguments)
+        assert (status, output, errors.count("\n")) == (2, "", 1)
+        return errors
+
+    return fails
+
+
+def assert_equal(found, report):
     """Numbers are equal to rounding, and limits to other quasi-random points."""
+    expected = report.to_dict()
     assert list(found) == list(expected)
     for name, column in expected.items():
         if isinstance(column[0], str):
@@ -274,14 +230,20 @@ def assert_equal(found, expected):
 
 @pytest.mark.parametrize(("selection", "ending"), in_turn(SELECTIONS, WRITERS))
 def test_the_report_is_that_of_the_columns(selection, ending, tmp_path, rows):
-    arguments, columns, options = SELECTIONS[selection]
-    path = tmp_path / f"predictions{ending}"
+    path, options = tmp_path / f"predictions{ending}", SELECTIONS[selection]
     WRITERS[ending](path, PARTLY)
-    report = joint_report(*columns, **{"metrics": ["accuracy", "f1"]} | options)
+    arguments = arguments_on(**options)
     if "probabilities" in selection:  # not all labels need be in each chunk
         quoted = (label.replace('"', '""') for label in CLASSES)
-        arguments = [*arguments, "--labels", ",".join(f'"{x}"' for x in quoted)]
-    assert_equal(rows("report", path, *arguments), report.to_dict())
+        arguments += ["--labels", ",".join(f'"{x}"' for x in quoted)]
+    assert_equal(rows("report", path, *arguments), report_on(**options))
+
+
+def test_scores_are_of_the_models_in_order(predictions, rows):
+    options = {"y_pred": {"new one": "a", "b": "b"}, "metrics": ["f1", "roc_auc"]}
+    arguments = arguments_on(**options, y_score=["sure", "unsure"])
+    expected = report_on(**options, y_score={"new one": "sure", "b": "unsure"})
+    assert_equal(rows("report", predictions, *arguments), expected)
 
 
 def test_standard_input(predictions):
@@ -289,19 +251,22 @@ def test_standard_input(predictions):
     output = subprocess.run(
         command, input=predictions.read_bytes(), capture_output=True, check=True
     ).stdout.decode()
-    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    assert output.replace("\r\n", "\n") == f"{expected.to_markdown()}\n"
+    assert output.replace("\r\n", "\n") == f"{report_on().to_markdown()}\n"
 
 
-def test_comparisons_are_paired_differences(predictions, rows):
-    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    arguments = predictions, *BINARY
-    expected = report.differences(control="b", scale="ratio", adjust="step-down")
-    options = ["--control=b", "--scale=ratio", "--adjust=step-down"]
-    found = rows("compare", *arguments, *options, name="differences")
-    assert_equal(found, expected.to_dict())
-    both = rows("report", *arguments, "--differences", name="differences")
-    assert_equal(both, report.differences().to_dict())
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (["report", "--differences"], {}),
+        (["compare"], {"margin": 0.02}),
+        (["compare"], {"margin": {"f1": 0.03, "accuracy": 0.01}}),
+        (["compare"], {"control": "b", "scale": "ratio", "adjust": "step-down"}),
+    ],
+)
+def test_comparisons_are_paired_differences(command, options, predictions, rows):
+    arguments = arguments_on(**options)
+    found = rows(*command, predictions, *arguments, name="differences")
+    assert_equal(found, report_on().differences(**options))
 
 
 BATTLES = {
@@ -314,82 +279,44 @@ BATTLES = {
 
 
 @pytest.mark.parametrize("ending", WRITERS)
-def test_votes_of_arenas_need_no_options(ending, tmp_path, rows, run):
+def test_votes_of_arenas_need_no_options(ending, tmp_path, rows, fails):
     path = tmp_path / f"votes{ending}"
     WRITERS[ending](path, BATTLES)
     expected = votes_report("model_a", "model_b", "winner", data=BATTLES)
-    assert_equal(rows("votes", path), expected.to_dict())
+    assert_equal(rows("votes", path), expected)
     WRITERS[ending](path, {**BATTLES, "result": BATTLES["winner"], "winner": Y})
-    assert_equal(rows("votes", path, "--outcome=result"), expected.to_dict())
+    assert_equal(rows("votes", path, "--outcome=result"), expected)
     WRITERS[ending](path, {"first": Y, "model_b": Y, "winner": Y})
-    status, output, errors = run("votes", path)
-    assert (status, output, errors.count("\n")) == (2, "", 1)
-    assert re.search("'model_a', got .*'first'", errors)
-
-
-def test_votes_from_standard_input(tmp_path):
-    write_csv(tmp_path / "votes.csv", BATTLES)
-    command = [*COMMAND, "votes", "-", "--format=markdown"]
-    content = (tmp_path / "votes.csv").read_bytes()
-    found = subprocess.run(command, input=content, capture_output=True, check=True)
-    expected = votes_report("model_a", "model_b", "winner", data=BATTLES)
-    assert expected.to_markdown() in found.stdout.decode()
+    assert re.search("'model_a', got .*'first'", fails("votes", path))
 
 
 @pytest.mark.parametrize(
-    ("ending", "selection", "columns", "options"),
+    ("ending", "options"),
     [
-        (".npz", ["kind", "guess"], ["kind", "guess"], {}),
-        (".json", ["some", "a", "--proxy=judge"], ["some", "a"], {"proxy": "judge"}),
+        (".npz", {"y_true": "kind", "y_pred": ["guess"]}),
+        (".json", {"y_true": "some", "y_pred": ["a"], "proxy": ["judge"]}),
     ],
 )
-def test_tables_of_sites_merge(
-    ending, selection, columns, options, tmp_path, rows, run
-):
-    truth, models, *others = selection
-    selection = f"--truth={truth}", f"--models={models}", *others, "--metrics=accuracy"
+def test_tables_of_sites_merge(ending, options, tmp_path, rows, run, fails):
+    selection = arguments_on(**options | {"metrics": "accuracy"})
     tables, paths = [], []
     for k, part in enumerate(np.array_split(np.arange(N), 3)):
         paths.append(tmp_path / f"{k}.csv")
         write_csv(paths[-1], {name: column[part] for name, column in PARTLY.items()})
         tables.append(tmp_path / f"site{k}{ending}")
         assert run("report", paths[-1], *selection, "--save", tables[-1])[0] == 0
-    total = tmp_path / "total.npz"
-    truth, model = columns
-    options = {name: {value: PARTLY[value]} for name, value in options.items()}
-    metrics = ["accuracy", "f1_macro"]
-    expected = joint_report(
-        PARTLY[truth], {model: PARTLY[model]}, metrics=metrics, **options
-    )
-    found = rows("merge", *tables, "--metrics", ",".join(metrics), "--save", total)
-    assert_equal(found, expected.to_dict())
+    expected = report_on(**options, metrics=["accuracy", "f1_macro"])
+    total, metrics = tmp_path / "total.npz", "--metrics=accuracy,f1_macro"
+    assert_equal(rows("merge", *tables, metrics, "--save", total), expected)
     assert JointAccumulator.load(total, "accuracy").n_samples == N
     together = rows("report", *paths, *selection, "--metrics=f1_macro")
-    assert_equal(together, expected.to_dict())
-    status, _, errors = run("merge", tables[0], tables[0], "--metrics=accuracy")
-    assert status == 2 and "must have distinct paths" in errors
+    assert_equal(together, expected)
+    errors = fails("merge", tables[0], tables[0], metrics)
+    assert "must have distinct paths" in errors
 
 
-def test_tables_of_other_labels_do_not_merge(tmp_path, predictions, run):
-    numbers, text = tmp_path / "numbers.npz", tmp_path / "text.npz"
-    arguments = "report", predictions, "--truth=y", "--models=a", "--metrics=accuracy"
-    assert run(*arguments, "--save", numbers)[0] == 0
-    assert run(*arguments, "--text", "--save", text)[0] == 0
-    status, _, errors = run("merge", numbers, text, "--metrics=accuracy")
-    assert status == 2 and f"{text}: samples" in errors and "of one type" in errors
-
-
-def test_tables_that_are_nested_too_deeply(tmp_path, run):
-    path = tmp_path / "table.json"
-    path.write_text('{"arrays": ' + "[" * 100_000 + "]" * 100_000 + "}")
-    status, output, errors = run("merge", path, "--metrics=f1")
-    assert status == 2 and not output and errors.count("\n") == 1
-    assert "must be a file saved by a JointAccumulator" in errors
-
-
-def test_merged_tables_keep_their_positive_label(tmp_path, rows, run):
-    path = tmp_path / "text.csv"
-    words = np.array(["no", "yes"])
+def test_merged_tables_keep_their_positive_label(tmp_path, rows, run, fails):
+    path, words = tmp_path / "text.csv", np.array(["no", "yes"])
     write_csv(path, {"y": words[Y], "a": words[A]})
     tables = {label: tmp_path / f"{label}.npz" for label in words}
     for label, table in tables.items():
@@ -397,12 +324,10 @@ def test_merged_tables_keep_their_positive_label(tmp_path, rows, run):
         saved = run(*arguments, f"--pos-label={label}", "--save", table)
         assert saved[0] == 0
     expected = joint_report(Y, {"a": A}, metrics="recall", pos_label=0)
-    found = rows("merge", tables["no"], "--metrics=recall")
-    assert_equal(found, expected.to_dict())
+    assert_equal(rows("merge", tables["no"], "--metrics=recall"), expected)
     found = rows("merge", tables["yes"], "--metrics=recall", "--pos-label=no")
-    assert_equal(found, expected.to_dict())
-    status, _, errors = run("merge", *tables.values(), "--metrics=recall")
-    assert status == 2
+    assert_equal(found, expected)
+    errors = fails("merge", *tables.values(), "--metrics=recall")
     assert f"{tables['yes']}: other must have the same pos_label" in errors
 
 
@@ -422,7 +347,7 @@ def test_plans(predictions, run):
     assert planned("--metrics=f1", *width, f"--expected={text}") == expected
     expected = sample_size("f1", 0.03, expected=[[50, 10], [15, 25]])
     assert planned("--metrics=f1", *width, "--expected=50,10,15,25") == expected
-    pilot = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    pilot = report_on()
     by_metric = ["--half-width=f1=.02"]
     assert planned(predictions, *BINARY, *by_metric) == pilot.sample_size({"f1": 0.02})
     expected = pilot.differences().sample_size(power=0.8, difference=0.05)
@@ -430,33 +355,6 @@ def test_plans(predictions, run):
     assert planned(predictions, *BINARY, *power) == expected
     expected = sample_size("accuracy", power=0.8, difference=0.05, disagreement=0.1)
     assert planned("--metrics=accuracy", *power, "--disagreement=.1") == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
-        (["--half-width=.1"], "expected must be a number, a mapping"),
-        (["--power=.8"], "power must be passed with difference and"),
-        (
-            ["file.csv", "--power=.8", "--disagreement=.1"],
-            "must not be given",
-        ),
-        (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
-        (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
-        (["--half-width=.1", "--expected=1,2"], "invalid expected value: '1,2'"),
-        (["--half-width=.1", "--expected=1,2,3,x"], "invalid expected value"),
-        (["file.csv", "--half-width=.1"], "--truth must be given"),
-        (
-            ["--half-width=.1", "--expected=.5", "--metrics=f1,mcc"],
-            "must be one metric",
-        ),
-    ],
-)
-def test_plans_that_cannot_be_made(arguments, message, run):
-    status, output, errors = run("plan", "--metrics=accuracy", *arguments)
-    assert status == 2 and message in errors and not output
-    assert errors.count("\n") == 1
 
 
 # How labels are read.
@@ -467,7 +365,6 @@ def test_plans_that_cannot_be_made(arguments, message, run):
     [
         (["0,1", "1,1.0", "1,01", "+1,0"], [], [0, 1]),
         (["True,False", "true,1", "FALSE,FALSE", "1,1"], [], [0, 1]),
-        (["1,1", "2,1", "1,1", "2,2"], ["--text"], ["1", "2"]),
         (["1,x", "2,1", "1,1", "2,2"], ["--text"], ["1", "2", "x"]),
         (["1_2,1_2", "1_3,1_2", "1_2,1_3"], [], ["1_2", "1_3"]),
         (["NA,NA", "yes,yes", "NA,yes", "yes,NA"], ["--text"], ["NA", "yes"]),
@@ -488,109 +385,70 @@ def test_labels_that_look_like_numbers_are_numbers(
     assert found == labels and [*map(type, found)] == [*map(type, labels)]
 
 
-def test_abstention_may_be_a_word_beside_numbers(tmp_path, rows):
-    for silent in ("none", "-1"):
-        path = tmp_path / "labels.csv"
-        answers = np.where(COLUMNS["patient"] < 20, silent, A.astype(str))
-        write_csv(path, {"y": Y, "a": answers})
-        options = ["--metrics=accuracy,rejection_rate", f"--abstain={silent}"]
-        found = rows("report", path, "--truth=y", "--models=a", *options)
-        answered = COLUMNS["patient"] >= 20
-        expected = [np.mean(A[answered] == Y[answered]), np.mean(~answered)]
-        np.testing.assert_allclose(found["estimate"], expected)
+@pytest.mark.parametrize("silent", ["none", "-1"])
+def test_abstention_may_be_a_word_beside_numbers(silent, tmp_path, rows):
+    path, answered = tmp_path / "labels.csv", COLUMNS["patient"] >= 20
+    write_csv(path, {"y": Y, "a": np.where(answered, A.astype(str), silent)})
+    options = ["--metrics=accuracy,rejection_rate", f"--abstain={silent}"]
+    found = rows("report", path, "--truth=y", "--models=a", *options)
+    expected = [np.mean(A[answered] == Y[answered]), np.mean(~answered)]
+    np.testing.assert_allclose(found["estimate"], expected)
 
 
 # What is wrong with files, each in a line.
 
-HEAD = "y,a,b,s,w\n"
-ROW = "1,1,0,.5,1\n"
-GOOD = HEAD + ROW + "0,0,0,.5,1\n"
+HEAD = "y,a,b,s,w,n\n"
+ROW = "1,1,0,.5,1,1\n"
+GOOD = HEAD + ROW + "0,0,0,.5,1,2\n"
 MALFORMED = {
     "empty": (b"", "must have one column 'y', got none"),
-    "blank": ("\n\n", "must have one column 'y', got none"),
     "header only": (HEAD, "with weights and counts above 0, got none"),
     "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
     "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
-    "few fields": (GOOD + "1,1\n", "line 4: every row must have 5 fields, got 2"),
-    "many fields": (
-        GOOD + "\n" + ROW + "1,1,1,1,1,\n",
-        "line 6: every row must have 5 fields, got 6",
-    ),
+    "few fields": (GOOD + "1,1\n", "line 4: every row must have 6 fields, got 2"),
+    "many fields": (GOOD + "\n" + ROW + "1,1,1,1,1,1,\n", "line 6: every row must"),
     "latin-1": (
-        GOOD.encode() + "é,1,1,1,1".encode("latin-1"),
-        "must be text in UTF-8: 'utf-8' codec can't decode byte 0xe9",
+        GOOD.encode() + b"\xe9,1",
+        "must be text in UTF-8: 'utf-8' codec can't",
     ),
-    "utf-16": (GOOD.encode("utf-16"), "must be text in UTF-8"),
-    "open quotation": (GOOD + '1,"1,0,.5,1\n', "line 4: unexpected end of data"),
-    "text after quotation": (GOOD + '1,"1"1,0,.5,1\n', "line 4: ',' expected"),
+    "open quotation": (GOOD + '1,"1,0,.5,1,1\n', "line 4: unexpected end of data"),
+    "text after quotation": (GOOD + '1,"1"1,0,.5,1,1\n', "line 4: ',' expected"),
     "no number as label": (
-        GOOD + "1,maybe,0,.5,1\n",
+        GOOD + "1,maybe,0,.5,1,1\n",
         "row 3: y_true and y_pred['a'] must hold labels of one type, got number in",
     ),
-    "late text": (HEAD + ROW * 200 + "x,1,1,.5,1\n", "row 201: y_true and y_pred['a']"),
-    "score as label": (GOOD + "1,.75,0,.5,1\n", "row 3: y_pred['a'] must hold class"),
+    "late text": (HEAD + ROW * 200 + "x,1,1,.5,1,1\n", "row 201: y_true and y_pred['a"),
+    "score as label": (GOOD + "1,.75,0,.5,1,1\n", "row 3: y_pred['a'] must hold class"),
     "text and numbers": (
-        HEAD + "yes,1,0,.5,1\nno,0,0,.5,1\n",
+        HEAD + "yes,1,0,.5,1,1\nno,0,0,.5,1,1\n",
         "row 1: y_true and y_pred['a'] must hold labels of one type, got str in y_true",
     ),
-    "text and a fraction": (
-        HEAD + "yes,yes,0,.5,1\nno,.5,0,.5,1\n",
-        "row 2: y_pred['a'] must hold class labels, got continuous values such as 0.5",
-    ),
-    "no label": (GOOD + "1,,0,.5,1\n", "row 3: y_pred['a'] must hold a label in every"),
-    "NA": (GOOD + "NA,1,0,.5,1\n", "row 3: y_true must hold a label in every row, got"),
-    "no score": (GOOD + "1,1,1,,1\n", "row 3: y_score['a'] must hold finite numbers"),
-    "text as score": (
-        GOOD + "1,1,1,high,1\n",
-        "y_score['a'] must hold numbers, got 'h",
-    ),
-    "infinite score": (GOOD + "1,1,1,inf,1\n", "must hold finite numbers, got inf"),
-    "text as weight": (GOOD + "1,1,1,.5,heavy\n", "row 3: sample_weight must hold num"),
+    "no label": (GOOD + "1,,0,.5,1,1\n", "row 3: y_pred['a'] must hold a label in ev"),
+    "NA": (GOOD + "NA,1,0,.5,1,1\n", "row 3: y_true must hold a label in every row, g"),
+    "no score": (GOOD + "1,1,1,,1,1\n", "row 3: y_score['a'] must hold finite numbers"),
+    "text as score": (GOOD + "1,1,1,high,1,1\n", "y_score['a'] must hold numbers, got"),
+    "text as weight": (GOOD + "1,1,1,.5,heavy,1\n", "row 3: sample_weight must hold n"),
     "after lines in cells": (
-        'y,a,s,w,"a note\nof two lines"\n1,1,.5,1,"two\r\nlines\n"\n\n1,,0,1,\n',
+        'y,a,s,w,n,"a note\nof two lines"\n1,1,.5,1,1,"two\r\nlines\n"\n\n1,,0,1,1,\n',
         "row 2: y_pred['a'] must hold a label in every row",
     ),
-    "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
-    "zero weights": (
-        HEAD + "1,1,1,.5,0\n",
-        "must have rows with weights and counts above 0",
-    ),
-    "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
+    "negative weight": (GOOD + "1,1,1,.5,-1,1\n", "none negative"),
+    "zero weights": (HEAD + "1,1,1,.5,0,1\n", "rows with weights and counts above"),
+    "fraction as count": (GOOD + "1,1,1,.5,1,1.5\n", "row 3: counts must hold"),
+    "three labels": (GOOD + "2,1,1,.5,1,1\n", "must hold two labels, got 3"),
 }
 
 
 @pytest.mark.parametrize("kind", MALFORMED)
-def test_malformed_files_have_one_line(kind, tmp_path, run):
+def test_malformed_files_have_one_line(kind, tmp_path, fails):
     content, message = MALFORMED[kind]
     path, out = tmp_path / "malformed.csv", tmp_path / "out.txt"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    columns = "--truth=y", "--models=a", "--scores=a=s", "--weights=w"
+    columns = "--truth=y", "--models=a", "--scores=a=s", "--weights=w", "--counts=n"
     for metrics in (["--metrics=f1,roc_auc"], [])[: 2 - (kind == "three labels")]:
-        found = run("report", path, *columns, *metrics, "--out", out)
-        status, output, errors = found
-        assert status == 2 and not output and not out.exists()
-        assert errors.count("\n") == 1
+        errors = fails("report", path, *columns, *metrics, "--out", out)
         assert errors.startswith("skci report: error: ") and message in errors
-        assert str(path) in errors
-
-
-@pytest.mark.parametrize("count", ["-1", "1.5"])
-def test_counts_are_whole_numbers(count, tmp_path, run):
-    path = tmp_path / "counts.csv"
-    path.write_text(f"y,a,n\n1,1,2\n0,1,{count}\n", encoding="utf-8")
-    arguments = "--truth=y", "--models=a", "--metrics=accuracy", "--counts=n"
-    status, _, errors = run("report", path, *arguments)
-    assert status == 2 and f"{path}, row 2: counts must hold" in errors
-
-
-def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):
-    path = tmp_path / "weights.csv"
-    weights = np.where(np.arange(N) < 300, 0, 1)
-    write_csv(path, COLUMNS | {"w": weights})
-    expected = joint_report(
-        Y, AB, metrics=["accuracy", "f1"], sample_weight=weights
-    ).to_dict()
-    assert_equal(rows("report", path, *BINARY, "--weights=w"), expected)
+        assert str(path) in errors and not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -603,58 +461,43 @@ def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):
         (".parquet", "a", [b"1", b"0", b"0"], "row 1: y_pred['a'] must hold labels"),
         (".parquet", "a", [[1], [0], [0]], "row 1: y_pred['a'] must hold labels"),
         (".parquet", "s", ["x", "y", "z"], "row 1: y_score['a'] must hold numbers"),
-        (".parquet", "s", [0.5, None, 0.1], "row 2: y_score must have a value in"),
         (".arrows", "s", [0.5, np.inf, 0.1], "row 2: y_score must have a value in"),
         (".parquet", "t", [1, 2, 3], "must have one column 'a', got 'y', 's' and 't'"),
     ],
 )
 def test_values_of_arrow_files_are_checked(
-    ending, column, values, message, tmp_path, run
+    ending, column, values, message, tmp_path, fails
 ):
     columns = {"y": [1, 0, 1], "a": [1, 0, 0], "s": [0.1, 0.2, 0.3]}
     if column == "t":
         del columns["a"]
     path = tmp_path / f"predictions{ending}"
-    (write_parquet if ending == ".parquet" else write_arrow)(
-        path, columns | {column: values}
-    )
+    WRITERS[ending](path, columns | {column: values})
     arguments = "--truth=y", "--models=a", "--scores=a=s", "--metrics=f1,roc_auc"
-    status, _, errors = run("report", path, *arguments)
-    assert status == 2 and errors.count("\n") == 1
+    errors = fails("report", path, *arguments)
     assert message in errors and str(path) in errors
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow", ".arrows"])
-def test_files_that_are_not_what_they_are_named(ending, tmp_path, run):
-    pytest.importorskip("pyarrow")
-    path = tmp_path / f"file{ending}"
-    path.write_text(GOOD, encoding="utf-8")
-    status, _, errors = run("report", path, *BINARY)
-    assert status == 2 and errors.count("\n") == 1 and f"error: {path}: " in errors
-
-
-def test_a_damaged_parquet_file(tmp_path, run):
-    path = tmp_path / "predictions.parquet"
-    write_parquet(path)
-    content = bytearray(path.read_bytes())
-    content[4:600] = b"\xff" * 596  # the footer is whole
-    path.write_bytes(content)
-    status, _, errors = run("report", path, *BINARY)
-    assert status == 2 and errors.count("\n") == 1 and f"error: {path}: " in errors
-
-
-@pytest.mark.parametrize("ending", [".dat", ".xlsx"])
-def test_files_of_other_endings_are_csv(ending, tmp_path, rows, run):
+def test_files_that_are_not_what_they_are_named(ending, tmp_path, fails):
     path = tmp_path / f"predictions{ending}"
+    WRITERS[ending](path, COLUMNS)
+    damaged = bytearray(path.read_bytes())
+    damaged[4:600] = b"\xff" * 596  # the footer is whole
+    for content in [GOOD.encode(), damaged][: 1 + (ending == ".parquet")]:
+        path.write_bytes(content)
+        assert f"error: {path}: " in fails("report", path, *BINARY)
+
+
+def test_files_of_other_endings_are_csv(tmp_path, rows, fails):
+    path = tmp_path / "predictions.xlsx"
     write_csv(path, delimiter=";")
-    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    found = rows("report", path, *BINARY, "--delimiter=;")
-    assert_equal(found, expected.to_dict())
+    assert_equal(rows("report", path, *BINARY, "--delimiter=;"), report_on())
     path.write_bytes(b"PK\x03\x04\xff")
-    assert "must be text in UTF-8" in run("report", path, *BINARY)[2]
+    assert "must be text in UTF-8" in fails("report", path, *BINARY)
 
 
-def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
+def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, fails):
     pa = pytest.importorskip("pyarrow")
     words = np.array(["no", "yes"])
     columns = {"y": words[Y], "a": pa.array(words[A]).dictionary_encode()}
@@ -662,20 +505,19 @@ def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
     write_arrow(path, columns)
     arguments = path, "--truth=y", "--models=a", "--metrics=f1", "--pos-label=yes"
     expected = joint_report(words[Y], {"a": words[A]}, metrics="f1", pos_label="yes")
-    assert_equal(rows("report", *arguments), expected.to_dict())
+    assert_equal(rows("report", *arguments), expected)
     columns["a"] = pa.array([*words[A[:-1]], None]).dictionary_encode()
     write_arrow(path, columns)
     must = "y_pred must have a value in every row of its column 'a'"
-    assert f"row {N}: {must}" in run("report", *arguments)[2]
+    assert f"row {N}: {must}" in fails("report", *arguments)
 
 
-def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monkeypatch):
+def test_csv_files_need_no_other_library(predictions, rows, fails, monkeypatch):
     for library in ("pyarrow", "pyarrow.dataset", "narwhals", "pandas", "polars"):
         monkeypatch.setitem(sys.modules, library, None)
-    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    assert_equal(rows("report", predictions, *BINARY), expected.to_dict())
-    status, _, errors = run("report", tmp_path / "predictions.parquet", *BINARY)
-    assert status == 2 and 'pip install ".[arrow]" in a clone' in errors
+    assert_equal(rows("report", predictions, *BINARY), report_on())
+    errors = fails("report", predictions.with_suffix(".parquet"), *BINARY)
+    assert 'pip install ".[arrow]" in a clone' in errors
 
 
 LISTS = [
@@ -706,93 +548,80 @@ def test_lists_of_a_repeated_option_add_up(command, option, entries, predictions
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("command", "message"),
     [
-        (["report"], "the following arguments are required"),
-        (["nothing"], "invalid choice"),
-        (["report", "none.csv", *BINARY], "none.csv: No such file or directory"),
-        (["report", "FILE", *BINARY, "--nothing=1"], "skci report: error: unrecogn"),
-        (["report", "FILE", *BINARY, "--margin=1"], "skci report: error: unrecogn"),
-        (["report", "FILE", "FILE", *BINARY], "distinct paths, got the duplicates"),
-        (["report", "FILE", *BINARY, "--metrics=nothing"], "unknown metric"),
-        (["report", "FILE", *BINARY, "--level=95"], "did you mean 0.95?"),
-        (["report", "FILE", *BINARY, "--method=nothing"], "method must be"),
-        (["report", "FILE", *BINARY, "--delimiter=ab"], "must be a 1-character string"),
-        (["report", "FILE", *BINARY, "--metrics=roc_auc"], "--scores must be given"),
+        ("report", "the following arguments are required"),
+        ("nothing", "invalid choice"),
+        ("report none.csv BINARY", "none.csv: No such file or directory"),
+        ("report BOTH --nothing=1", "skci report: error: unrecogn"),
+        ("report FILE BOTH", "distinct paths, got the duplicates"),
+        ("report BOTH --metrics=nothing", "unknown metric"),
+        ("report BOTH --level=95", "did you mean 0.95?"),
+        ("report BOTH --method=nothing", "method must be"),
+        ("report BOTH --delimiter=ab", "must be a 1-character string"),
+        ("report BOTH --metrics=roc_auc", "--scores must be given"),
+        ("report BOTH --models=x=a,x=b", "must have distinct names, got 'x=a,x=b'"),
+        ("report BOTH --models=a,,b", "must be names"),
+        ("report BOTH --save=t.csv", "must end in .npz or .json"),
+        ("report BOTH --out=FILE", "distinct paths, got the duplicates"),
+        ("compare BOTH --html=FILE", "distinct paths, got the duplicates"),
         (
-            ["report", "FILE", *BINARY, "--models=x=a,x=b"],
-            "must have distinct names, got 'x=a,x=b'",
-        ),
-        (["report", "FILE", *BINARY, "--models=a,,b"], "must be names"),
-        (["report", "FILE", *BINARY, "--save=t.csv"], "must end in .npz or .json"),
-        (
-            ["report", "FILE", *BINARY, "--out=FILE"],
-            "distinct paths, got the duplicates",
-        ),
-        (["report", "FILE", *BINARY, "--out=t.npz", "--save=t.npz"], "distinct paths"),
-        (
-            ["report", "FILE", *ROC_AUC, "--score-bins=99999999999"],
+            "report FILE --truth=y --scores=a --metrics=roc_auc --score-bins=99999999",
             "score_bins must be a number of bins from 1 to 10,000,000",
         ),
-        (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
-        (["report", "FILE", *BINARY, "--fail-if=f1"], "'METRIC: NEW < OLD - NUMBER'"),
-        (["report", "FILE", *BINARY, "--require=f1 1"], "'METRIC: NEW >= OLD - NUMB"),
+        ("report BOTH --out=none/x.md", "none: No such file"),
+        ("report BOTH --fail-if=f1", "'METRIC: NEW < OLD - NUMBER'"),
+        ("report BOTH '--require=f1 1'", "'METRIC: NEW >= OLD - NUMB"),
+        ("report BOTH '--fail-if=f1<.9 and accuracy<.9'", "must be one condition"),
+        ("report BOTH '--require=f1 >= 9'", "in the range [0, 1] of f1"),
+        ("report BOTH '--fail-if=mcc < 1'", "must name one of the metrics"),
+        ("compare BOTH --control=c", "control must be one of"),
+        ("compare BOTH --margin=2", "margin must be less than 1"),
+        ("compare FILE --truth=y --models=a --metrics=f1", "must have two models"),
         (
-            ["report", "FILE", *BINARY, "--fail-if=f1 < .9 and accuracy < .9"],
-            "must be one condition",
-        ),
-        (["report", "FILE", *BINARY, "--require=f1 >= x"], "NEW >= OLD - NUMBER'"),
-        (["report", "FILE", *BINARY, "--require=f1: x >= a"], "- 0.01', got 'x - a'"),
-        (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
-        (
-            ["report", "FILE", *BINARY, "--fail-if=mcc < 1"],
-            "must name one of the metrics",
-        ),
-        (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
-        (
-            ["compare", "FILE", "--truth=y", "--models=a", "--metrics=f1"],
-            "the report must have two models",
-        ),
-        (
-            ["report", "FILE", *BINARY, "--models=c=a", "--models=b=a"],
+            "report BOTH --models=c=a --models=b=a",
             "argument --models: must be given once, or with distinct names",
         ),
-        (["report", "FILE", *BINARY, "--metrics=f1"], "names, got the duplicates"),
-        (
-            ["report", "FILE", *BINARY, "--level=.9", "--level=0.95"],
-            "argument --level: must be given once",
-        ),
-        (["report", "FILE", *BINARY, "--method=wilson", "--method=f1=delta"], "once"),
-        (["report", "FILE", *BINARY, "--proxy=prediction", "--proxy=a"], "once"),
-        (["report", "FILE", *BINARY, "--crossed=a,b", "--crossed=sex,patient"], "once"),
-        (["grades", "none", "--bounds=0,1", "--bounds=0,2"], "once"),
-        (["merge", "x.npz", *["--metrics=f1", "--pos-label=1"] * 2], "given once"),
-        (
-            ["report", "FILE", *BINARY, "--differences", "--format=csv"],
-            "writes a single table",
-        ),
-        (["merge", "none.npz", "--metrics=f1"], "none.npz: No such file"),
+        ("report BOTH --metrics=f1", "names, got the duplicates"),
+        ("report BOTH --level=.9 --level=0.95", "argument --level: must be given once"),
+        ("report BOTH --proxy=prediction --proxy=a", "once"),
+        ("report BOTH --crossed=a,b --crossed=sex,patient", "once"),
+        ("report BOTH --differences --format=csv", "writes a single table"),
+        ("merge none.npz --metrics=f1", "none.npz: No such file"),
+        ("merge DEEP --metrics=f1", "must be a file saved by a JointAccumulator"),
         *(
             (
-                ["report", "FILE", *BINARY, "--label-probability=asked", option],
+                f"report BOTH --label-probability=asked {option}",
                 f"{option.partition('=')[0]} must not be given with --label-prob",
             )
             for option in ("--save=counts.npz", "--moments", "--score-bins=9")
         ),
-        (["report", "FILE", *BINARY, "--proxy=judge", "--moments"], "moments"),
-        (["report", "FILE", *OF_SOME], "--proxy judge"),
-        (["report", "FILE", "--truth=y"], "--models or --scores must be given"),
-        (["report", "FILE", "--truth=w,y", "--scores=sure"], "the event first, got"),
-        (["report", "FILE", "--truth=y,w", "--models=sure"], "--scores must be given"),
-        (["report", "FILE", "--truth=kind", "--models=a"], "labels of one type"),
+        ("report BOTH --proxy=judge --moments", "moments"),
+        ("report FILE --truth=some --models=a --metrics=f1", "--proxy judge"),
+        ("report FILE --truth=y", "--models or --scores must be given"),
+        ("report FILE --truth=w,y --scores=sure", "the event first, got"),
+        ("report FILE --truth=y,w --models=sure", "--scores must be given"),
+        ("report FILE --truth=kind --models=a", "labels of one type"),
+        ("metrics accurcy", "did you mean 'accuracy'?"),
+        ("plan --metrics=accuracy --half-width=.1 --power=.8", "either half_width or"),
+        ("plan --metrics=accuracy --half-width=.1", "expected must be a number, a map"),
+        ("plan --metrics=accuracy --power=.8", "power must be passed with difference"),
+        ("plan BOTH --power=.8 --disagreement=.1", "must not be given"),
+        ("plan BOTH", "either --half-width or --power must be given"),
+        ("plan FILE --metrics=f1 --half-width=.1", "--truth must be given"),
+        ("plan --metrics=f1 --expected=x", "must be a number, or numbers by name"),
+        ("plan --metrics=f1 --expected=1,2", "invalid expected value: '1,2'"),
+        ("plan --metrics=f1,mcc --half-width=.1 --expected=.5", "must be one metric"),
     ],
 )
-def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
-    arguments = [each.replace("FILE", str(predictions)) for each in arguments]
+def test_wrong_arguments_have_one_line(command, message, predictions, fails):
+    deep = predictions.with_name("deep.json")
+    deep.write_text('{"arrays": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    places = {"BOTH": "FILE BINARY", "BINARY": shlex.join(BINARY), "DEEP": str(deep)}
+    for name, text in (places | {"FILE": str(predictions)}).items():
+        command = command.replace(name, text)
     content = predictions.read_bytes()
-    status, output, errors = run(*arguments)
-    assert status == 2 and not output
-    assert errors.count("\n") == 1 and message in errors
+    assert message in fails(*shlex.split(command))
     assert predictions.read_bytes() == content
 
 
@@ -811,6 +640,9 @@ def test_help_of_a_command_has_its_options_only(command, run):
     }
     for option, commands in own.items():
         assert (f"  {option} " in output) == (command in commands.split())
+    has_style = command not in ("plan", "metrics")
+    assert ("  --style {interval,pm}\n" in output) == has_style
+    assert ("half the width (interval by default)\n" in output) == has_style
 
 
 def test_examples_of_the_help_are_commands(tmp_path, monkeypatch, run):
@@ -838,33 +670,6 @@ def test_examples_of_the_help_are_commands(tmp_path, monkeypatch, run):
         assert (status, errors) == (0, "") and output
         _, page, _ = run(arguments[0], "--help")
         assert page.endswith(f"\n\nexample:\n  skci {shlex.join(arguments)}\n")
-
-
-@pytest.mark.parametrize("command", NAMES)
-def test_options_are_those_of_the_signatures(command):
-    (commands,) = (x for x in parser(COMMANDS)._actions if x.dest == "command")
-    command = commands.choices[command]
-    arguments = {action.dest: action for action in command._actions}
-    for function, names in command.get_default("options").items():
-        for name in names:
-            default = inspect.signature(function).parameters[name].default
-            argument = arguments[name]
-            assert argument.default is None
-            sentence, _, tail = argument.help.removesuffix(")").rpartition(" (")
-            if tail.endswith("by default"):
-                assert tail == f"{default} by default"
-            else:
-                sentence = argument.help
-                assert default in (None, False, (), inspect.Parameter.empty)
-            if default is inspect.Parameter.empty and not argument.required:
-                assert name in (
-                    *("y_true", "metrics", "files", "half_width"),
-                    *("first", "second", "outcome"),
-                )
-            documented = " ".join(function.__doc__.split()).replace("`", "")
-            assert sentence[:30] in documented
-            for choice in argument.choices or ():
-                assert f'"{choice}"' in documented
 
 
 # The list of metrics.
@@ -901,7 +706,6 @@ def test_all_metrics_are_listed_with_their_names(run):
     for name, facts in {
         "roc_auc": "Range [0, 1], higher is better; reads scores (--scores)",
         "mse": "Range [0, inf], lower is better; reads numbers (--models)",
-        "r2": "Range [-inf, 1], higher is better; reads numbers (--models)",
         "mcc": "Range [-1, 1], higher is better; reads labels (--models)",
         "concordance": "event and its time (--truth event,time)",
     }.items():
@@ -910,199 +714,135 @@ def test_all_metrics_are_listed_with_their_names(run):
 
 
 @pytest.mark.parametrize(
-    ("word", "first", "others"),
+    ("word", "start", "names"),
     [
-        ("auc", "roc_auc", {"average_precision", "roc_auc_ovo"}),
-        ("ROC AUC", "roc_auc", {"roc_auc_ovo"}),
-        ("log loss", "log_loss", {"d2_log_loss"}),
-        ("Youden", "informedness", set()),
-        ("sensitivity@specificity=0.8", "sensitivity@specificity=0.8", set()),
-        ("f0.3", "f0.3", set()),
-        ("f1_macro", "f1_macro", set()),
-        ("neg_rmse", "neg_rmse", set()),
+        ("auc", "roc_auc (", {"average_precision", "roc_auc_ovo"}),
+        ("ROC AUC", "roc_auc (", {"roc_auc_ovo"}),
+        ("log loss", "log_loss (", {"d2_log_loss"}),
+        ("Youden", "informedness (", {"informedness"}),
+        ("sensitivity@specificity=0.8", "sensitivity@specificity=0.8\n", set()),
+        ("f0.3", "f0.3\n", {"f0.3"}),
+        ("neg_rmse", "neg_rmse\n", {"neg_rmse"}),
+        ("spearman", "'spearman' is a function of ranks; use", set()),
+        ("net_benefit", "'net_benefit' needs a threshold", {"net_benefit@0.1"}),
     ],
 )
-def test_metrics_that_match_a_word(word, first, others, run):
+def test_metrics_that_match_a_word(word, start, names, run):
     status, output, errors = run("metrics", word)
-    assert (status, errors) == (0, "")
-    names = [*entries(output)]
-    assert names[0] == first and others <= {*names[1:]} and len(names) < 6
-
-
-def test_names_that_are_no_metrics(run):
-    status, output, _ = run("metrics", "spearman")
-    assert status == 0 and output.startswith("'spearman' is a function of ranks; use")
-    assert not entries(output)
-    status, output, _ = run("metrics", "net_benefit")
-    assert status == 0 and output.startswith("'net_benefit' needs a threshold")
-    assert next(iter(entries(output))) == "net_benefit@0.1"
-    status, output, errors = run("metrics", "accurcy")
-    assert (status, output) == (2, "") and "did you mean 'accuracy'?" in errors
+    assert (status, errors) == (0, "") and output.startswith(start)
+    found = entries(output)
+    assert names <= found.keys() and len(found) < 6
+    assert bool(found) == (word != "spearman")
 
 
 # Requirements.
 
 
 @pytest.mark.parametrize(
-    ("condition", "status", "strict_status"),
+    ("conditions", "status", "failed"),
     [
-        ("accuracy < {below}", 0, 0),
-        ("a accuracy < {inside}", 0, 3),
-        ("accuracy<{above}", 1, 1),
-        ("a accuracy > {above}", 0, 0),
-        ("a accuracy > {inside}", 0, 3),
-        ("a accuracy > {below}", 1, 1),
-        ("accuracy < {low}", 0, 3),  # a limit itself is in the interval
-        ("accuracy > {low}", 0, 3),
+        (["--require=a accuracy >= {below}"], 0, {}),
+        (["--fail-if=a accuracy<{below}"], 0, {}),
+        (["--require=a accuracy >= {a}"], 3, {"a accuracy": "open"}),
+        (["--fail-if=a accuracy < {a}"], 0, {}),
+        (["--require=a accuracy >= {low}"], 3, {"a accuracy": "open"}),  # a limit
+        (["--require=a accuracy >= {above}"], 1, {"a accuracy": "refuted"}),
+        (["--fail-if=a accuracy < {above}"], 1, {"a accuracy": "refuted"}),
+        (["--require=a accuracy <= {below}"], 1, {"a accuracy": "refuted"}),
+        (["--fail-if=a accuracy > {below}"], 1, {"a accuracy": "refuted"}),
+        # Of all models, of one, and of several metrics.
+        (["--fail-if=accuracy < {between}"], 1, {"b accuracy": "refuted"}),
+        (["--fail-if=a accuracy < {between}"], 0, {}),
+        (
+            ["--fail-if=b accuracy < {between}", "--fail-if=a f1 > 0"],
+            1,
+            {"a f1": "refuted", "b accuracy": "refuted"},
+        ),
+        # What must not be shown may be open, and is judged beside what must be.
+        (
+            ["--require=a accuracy >= {a}", "--fail-if=a f1 < .1"],
+            3,
+            {"a accuracy": "open"},
+        ),
+        (
+            ["--require=a accuracy >= {a}", "--fail-if=a f1 > .1"],
+            1,
+            {"a accuracy": "open", "a f1": "refuted"},
+        ),
+        (["--require=a accuracy >= .1", "--fail-if=a accuracy < {a}"], 0, {}),
+        (["--fail-if=f1: a <= b"], 0, {}),
+        (["--require=f1: b >= a + .5"], 1, {"b - a f1": "refuted"}),
+        (["--fail-if=b f1 < a f1 - 1e-4"], 1, {"b - a f1": "refuted"}),
+        (
+            ["--by=sex", "--require=a accuracy >= {a}"],
+            3,
+            {"a accuracy, sex = f": "open", "a accuracy, sex = m": "open"},
+        ),
     ],
 )
-def test_requirements_that_intervals_rule_out(
-    condition, status, strict_status, predictions, run
-):
-    estimate = joint_report(Y, {"a": A}, metrics="accuracy")["a", "accuracy"]
-    low, high = estimate.low, estimate.high
-    places = {"inside": estimate + 0, "above": high + 0.01, "below": low - 0.01}
-    condition = condition.format(low=repr(low), **places)
-    _, sign, value = re.split("([<>])", condition)
-    verdict = (estimate.at_least if sign == "<" else estimate.at_most)(float(value))
-    assert {"shown": 0, "refuted": 1, "open": 3}[verdict] == strict_status
-    assert status == (verdict == "refuted")
-    required = condition.replace(sign, {"<": ">=", ">": "<="}[sign])
-    arguments = "report", predictions, "--truth=y", "--models=a", "--metrics=accuracy"
-    for options, expected in (
-        ([f"--fail-if={condition}"], status),
-        ([f"--require={required}"], strict_status),
-    ):
-        found, output, errors = run(*arguments, *options)
-        assert found == expected and output.startswith("Joint 95%")
-        assert errors.count("\n") == bool(expected)
-        if expected:
-            assert errors.startswith("skci report: failed: a accuracy ")
-            assert f" is {verdict}: {estimate!r}\n" in errors
-
-
-def test_requirements_are_of_all_models_or_of_one(predictions, run):
-    arguments = "report", predictions, *BINARY
-    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    value = (report["b", "accuracy"].high + report["a", "accuracy"].low) / 2
-    status, _, errors = run(*arguments, f"--fail-if=accuracy < {value}")
-    assert status == 1 and "failed: b accuracy" in errors and "a accuracy" not in errors
-    assert run(*arguments, f"--fail-if=a accuracy < {value}")[0] == 0
-    both = f"--fail-if=b accuracy < {value}", "--fail-if=a f1 > 0"
-    status, _, errors = run(*arguments, *both)
-    assert status == 1 and errors.count("\n") == 2
+def test_the_worst_verdict_decides(conditions, status, failed, predictions, run):
+    report, by_sex = report_on(), report_on(by="sex")
+    shown = {" ".join(key): repr(x) for key, x in report.items()}
+    shown |= {"{} {}, sex = {}".format(*key): repr(x) for key, x in by_sex.items()}
+    a, b = (report[model, "accuracy"] for model in "ab")
+    values = {"a": float(a), "low": repr(a.low), "between": (b.high + a.low) / 2}
+    values |= {"below": a.low - 0.01, "above": a.high + 0.01}
+    conditions = [condition.format(**values) for condition in conditions]
+    found, output, errors = run("report", predictions, *BINARY, *conditions)
+    assert found == status and output.startswith("Joint 95%")
+    for line, (name, verdict) in zip(errors.splitlines(), failed.items(), strict=True):
+        assert re.match(rf"skci report: failed: {name} [<>]= .* is {verdict}: ", line)
+        assert line.endswith(shown.get(name, ""))
 
 
 @pytest.mark.parametrize(
-    ("option", "of_difference"),
+    ("required", "status", "verdict"),
     [
-        ("--require=f1: a > b - 0.5", "--require=a - b f1 >= -0.5"),
-        ("--require=f1: b >= a + .5", "--require=b - a f1 >= 0.5"),
-        ("--require=a f1 >= b f1", "--require=a - b f1 >= 0"),
-        ("--fail-if=b f1 < a - 1e-4", "--fail-if=b - a f1 < -1e-4"),
-        ("--fail-if=f1: a <= b", "--fail-if=a - b f1 < 0"),
+        ("a - b >= -0.5", 0, "shown"),
+        ("b - a >= 0.5", 1, "refuted"),
+        ("b-a >= {}", 3, "open"),
     ],
-)
-def test_two_models_are_compared_in_a_requirement(
-    option, of_difference, predictions, run
-):
-    assert option != of_difference
-    arguments = "report", predictions, *BINARY
-    found = run(*arguments, option)
-    assert "a - b" in found[1] or "b - a" in found[1]
-    assert found == run(*arguments, of_difference)
-    compared = "compare", predictions, *BINARY
-    assert run(*compared, option) == run(*compared, of_difference)
-
-
-@pytest.mark.parametrize(
-    ("required", "status"),
-    [("a - b >= -0.5", 0), ("b - a >= 0.5", 1), ("b-a >= {}", 3)],
 )
 def test_differences_are_required_of_reports_and_tables(
-    required, status, predictions, tmp_path, run
+    required, status, verdict, predictions, tmp_path, run
 ):
     """Alike by all commands, and in all formats."""
-    differences = joint_report(Y, AB, metrics="accuracy").differences()
-    required = required.format(differences["accuracy", "b", "a"] + 0.0)
-    table = tmp_path / "t.npz"
-    options = "--metrics=accuracy", f"--require={required}"
-    report = "report", predictions, "--truth=y", "--models=a,b", *options
-    assert run(*report, f"--save={table}")[0] == status
-    verdict = {0: "shown", 1: "refuted", 3: "open"}[status]
+    report = report_on(metrics="accuracy")
+    required = required.format(report.differences()["accuracy", "b", "a"] + 0.0)
+    expected = report.requirements(f"accuracy: {required}").to_dict()
+    table, options = tmp_path / "t.npz", ["--metrics=accuracy", f"--require={required}"]
+    arguments = predictions, "--truth=y", "--models=a,b", *options
+    assert run("report", *arguments, f"--save={table}")[0] == status
     if " - " in required:  # else the metric of a difference that is not shown
-        assert run("compare", *report[1:])[0] == status
-    for command in (report, ("merge", table, *options)):
+        assert run("compare", *arguments)[0] == status
+    for command in ("report", *arguments), ("merge", table, *options):
         found, output, errors = run(*command, "--format=json")
         assert found == status
         assert errors.count(f" is {verdict}: accuracy of ") == (status > 0)
-        gate = json.loads(output)["requirements"]
-        (row,) = gate["rows"]
-        assert gate["verdict"] == row["verdict"] == verdict
-        assert len(gate["unmet"]) == (status > 0)
-        expected = differences["accuracy", *row["model"].split(" - ")]
-        limits = row["low"], row["high"]
-        assert limits == pytest.approx(expected.confidence_interval(), abs=1e-12)
+        told = json.loads(output)["requirements"]
+        (row,) = told["rows"]
+        assert told["verdict"] == row["verdict"] == verdict
+        assert len(told["unmet"]) == (status > 0)
+        for end in ("low", "high"):
+            assert row[end] == pytest.approx(*expected[end], abs=1e-12)
     for name, text in {
         "markdown": f"**Requirements: {verdict}** by joint 95% confidence intervals, "
         "of the differences that are required alone\n",
         "text": "\nRequirements by joint 95%",
         "latex": "Requirements by joint 95",
         "html": "<li>Requirements by joint 95%",
+        "csv": "model,metric",
     }.items():
-        found, output, _ = run(*report, f"--format={name}")
-        assert found == status and text in output and verdict in output
-    found, output, _ = run(*report, "--format=csv")
-    assert found == status and verdict not in output
-
-
-def test_the_worst_verdict_decides(predictions, run):
-    """What must not be shown may be open, and is judged beside what must be."""
-    options = "--truth=y", "--models=a", "--metrics=accuracy"
-    value = float(joint_report(Y, {"a": A}, metrics="accuracy")["a", "accuracy"])
-    given = {
-        (f"--fail-if=a < {value}",): 0,
-        (f"--require=a >= {value}", "--fail-if=a < .1"): 3,
-        (f"--require=a >= {value}", "--fail-if=a > .1"): 1,
-        ("--require=a >= .1", f"--fail-if=a < {value}", "--require=a <= .999"): 0,
-        (f"--require=a >= {value}", "--require=a <= .1"): 1,
-    }
-    for conditions, status in given.items():
-        assert run("report", predictions, *options, *conditions)[0] == status
-
-
-def test_requirements_of_subgroups(predictions, run):
-    """Each is named, and only those that fail."""
-    report = joint_report(Y, AB, metrics="accuracy", by={"sex": COLUMNS["sex"]})
-    value = (report["a", "accuracy", "f"] + report["a", "accuracy", "m"]) / 2
-    expected = [
-        f"failed: a accuracy, sex = {sex} >= {value:g} is open: "
-        f"{report['a', 'accuracy', sex]!r}"
-        for sex in ("f", "m")
-        if report["a", "accuracy", sex].low <= value
-    ]
-    arguments = "report", predictions, *BINARY[:2], "--metrics=accuracy", "--by=sex"
-    status, _, errors = run(*arguments, f"--require=a accuracy >= {value!r}")
-    assert status == 3 and len(expected) == 2
-    assert [line.split(": ", 1)[1] for line in errors.splitlines()] == expected
-
-
-def test_margins_of_comparisons(predictions, rows, run):
-    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    arguments = "compare", predictions, *BINARY
-    by_metric = {"f1": 0.03, "accuracy": 0.01}
-    for option, margin in (("0.02", 0.02), ("f1=.03,accuracy=.01", by_metric)):
-        found = rows(*arguments, f"--margin={option}", name="differences")
-        assert_equal(found, report.differences(margin=margin).to_dict())
-    status, _, errors = run(*arguments, "--margin=2")
-    assert status == 2 and "margin must be less than 1" in errors
+        found, output, _ = run("report", *arguments, f"--format={name}")
+        assert found == status and text in output
+        assert (verdict in output) == (name != "csv")
 
 
 # Output.
 
 
 def test_formats_are_those_of_the_report(predictions, run, tmp_path):
-    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    report = report_on()
     expected = {
         "text": str(report),
         "markdown": report.to_markdown(),
@@ -1111,12 +851,10 @@ def test_formats_are_those_of_the_report(predictions, run, tmp_path):
     arguments = "report", predictions, *BINARY
     endings = {".txt": "text", ".md": "markdown", ".tex": "latex"}
     for ending, name in endings.items():
-        status, output, errors = run(*arguments, "--format", name)
-        assert (status, errors) == (0, "")
-        assert output == expected[name] + "\n"
+        assert run(*arguments, "--format", name) == (0, expected[name] + "\n", "")
         out = tmp_path / f"report{ending}"
         assert run(*arguments, "--out", out) == (0, "", "")
-        assert out.read_text(encoding="utf-8") == output
+        assert out.read_text(encoding="utf-8") == expected[name] + "\n"
     _, output, _ = run(*arguments, "--format=csv")
     table = list(csv.DictReader(io.StringIO(output)))
     for name, column in report.to_dict().items():
@@ -1135,7 +873,7 @@ def terminal(run, monkeypatch):
     return terminal
 
 
-@pytest.mark.parametrize("width", [48, 60, 72, 80, 100, 200])
+@pytest.mark.parametrize("width", [48, 72, 100])
 def test_tables_fit_the_terminal(width, predictions, terminal, run):
     names = ["the model of the year 2025", "the model of the year 2026"]
     models = f"--models={names[0]}=a,{names[1]}=b"
@@ -1144,8 +882,8 @@ def test_tables_fit_the_terminal(width, predictions, terminal, run):
     title, table, *others = terminal(width, *start, *more)
     lines = "\n".join([title, table, *others]).splitlines()
     assert max(map(len, lines)) <= width
-    named = dict(zip(names, (A, B), strict=True))
-    report = joint_report(Y, named, metrics=["accuracy", "mcc"])
+    named = dict(zip(names, "ab", strict=True))
+    report = report_on(y_pred=named, metrics=["accuracy", "mcc"])
     assert title.split() == str(report).split("\n\n")[0].split()
     header, _, *rows = table.splitlines()
     for (model, metric), estimate in report.items():
@@ -1162,12 +900,10 @@ def test_wide_tables_on_a_narrow_terminal(predictions, terminal, run, tmp_path):
     metrics = ["accuracy", "precision", "recall", "f1", "mcc"]
     start = "report", predictions, *BINARY[:2], f"--metrics={','.join(metrics)}"
     _, *tables = terminal(80, *start, "--wide")
-    assert len(tables) == 2
     headers = [table.split("\n")[0].split() for table in tables]
     assert [header[0] for header in headers] == ["model", "model"]
     assert [x for header in headers for x in header[1:]] == metrics
-    report = joint_report(Y, AB, metrics=metrics)
-    cells = report.to_frame(wide=True).to_numpy().ravel()
+    cells = report_on(metrics=metrics).to_frame(wide=True).to_numpy().ravel()
     assert all(sum(cell in table for table in tables) for cell in cells)
     terminal(80, *start, "--wide", "--out", tmp_path / "wide.txt")
     text = (tmp_path / "wide.txt").read_text(encoding="utf-8")
@@ -1175,42 +911,39 @@ def test_wide_tables_on_a_narrow_terminal(predictions, terminal, run, tmp_path):
 
 
 def test_tables_for_a_paper(predictions, run):
-    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    report = report_on()
     start = "report", predictions, *BINARY, "--wide"
     _, output, _ = run(*start, "--style=pm", "--differences", "--format=latex")
     tables = [report.styled("pm"), report.differences().styled("pm")]
     assert output == "\n\n".join(x.to_latex(wide=True) for x in tables) + "\n"
-    assert r"\textbf{" in output.split(r"\end{table}")[0]
     _, output, _ = run(*start, "--format=markdown", "--require=a accuracy >= .1")
     verdict, table = output.split("\n\nJoint")
     assert f"Joint{table}" == report.to_markdown(wide=True) + "\n"
-    assert "| shown |" in verdict
+    assert "**" in table and "| shown |" in verdict
     _, output, _ = run(*start)
     assert "bold" not in output
+    rows = [line.split() for line in output.splitlines()[4:]]
     frame = report.to_frame(wide=True)
-    title, _, header, _, *lines = output.splitlines()
-    assert [title, header.split()] == [str(report).split("\n")[0], ["model", *frame]]
-    for (model, row), line in zip(frame.iterrows(), lines, strict=True):
-        assert line.split() == [model, *" ".join(row).split()]
+    assert rows == [[name, *" ".join(row).split()] for name, row in frame.iterrows()]
     for name in ("json", "csv"):  # have all numbers
         expected = run("report", predictions, *BINARY, "--format", name)
         assert run(*start, "--format", name) == expected
 
 
 def test_pages_are_those_of_the_report(predictions, run, tmp_path):
-    report, path = joint_report(Y, AB, metrics=["accuracy", "f1"]), tmp_path / "a.html"
-    for command, shown in (("report", report), ("compare", report.differences())):
-        start = command, predictions, *BINARY
-        for ways in (["--html", path], ["--out", path], ["--format", "html"]):
-            status, output, errors = run(*start, *ways)
-            assert (status, errors) == (0, "")
-            call = shlex.join(["skci", *map(str, start), *map(str, ways)])
-            page = path.read_text(encoding="utf-8") if path in ways else output
-            assert page == shown.to_html(call=call) + "\n"
-            if "--html" in ways:
-                assert output.startswith(str(shown))
-            path.unlink(missing_ok=True)
-    assert run(*start, "--html", predictions)[0] == 2
+    report, path = report_on(), tmp_path / "a.html"
+    for command, shown, ways in (
+        ("report", report, ["--html", path]),
+        ("compare", report.differences(), ["--out", path]),
+        ("compare", report.differences(), ["--format", "html"]),
+    ):
+        arguments = command, predictions, *BINARY, *ways
+        status, output, errors = run(*arguments)
+        assert (status, errors) == (0, "")
+        call = shlex.join(["skci", *map(str, arguments)])
+        page = path.read_text(encoding="utf-8") if path in ways else output
+        assert page == shown.to_html(call=call) + "\n"
+        assert output.startswith(str(shown)) == ("--html" in ways)
 
 
 def test_warnings_are_lines_on_standard_error(tmp_path, run):
@@ -1239,12 +972,7 @@ def test_interrupted_while_writing(option, predictions, run, monkeypatch):
 
 @pytest.mark.parametrize(
     ("ending", "total"),
-    [
-        (".csv", f" of {N + 1} lines"),
-        (".jsonl", f" of {N} lines"),
-        (".json", "   "),
-        (".parquet", "   "),
-    ],
+    [(".csv", f" of {N + 1} lines"), (".jsonl", f" of {N} lines"), (".parquet", "   ")],
 )
 def test_progress_is_shown_on_a_terminal_only(
     ending, total, tmp_path, run, monkeypatch
@@ -1292,9 +1020,7 @@ def test_output_that_nobody_reads(predictions):
     ("closed", "required", "status"),
     [
         slow(("<&-", "f1 >= 0.5", 0)),
-        slow((">&-", "f1 <= 0.5", 1)),
         slow(("2>&-", "accuracy <= 0.5", 1)),
-        slow((">&- 2>&-", "accuracy >= 0.5", 0)),
         slow((">&- 2>&-", "accuracy <= 0.5", 1)),
     ],
 )
@@ -1310,15 +1036,11 @@ def test_requirements_without_standard_streams(closed, required, status, predict
 @pytest.mark.slow
 @pytest.mark.parametrize("to_file", [False, True])
 def test_names_under_an_ascii_locale(to_file, tmp_path):
-    path = tmp_path / "prédictions.csv"
+    path, out = tmp_path / "prédictions.csv", tmp_path / "rapport.txt"
     write_csv(path, {"vérité": Y, "modèle": A, "sexe": np.where(Y, "♀", "♂")})
     columns = ["--truth=vérité", "--models=modèle", "--by=sexe", "--metrics=accuracy"]
-    out = tmp_path / "rapport.txt"
-    environment = os.environ | {
-        "LC_ALL": "C",
-        "PYTHONUTF8": "0",
-        "PYTHONCOERCECLOCALE": "0",
-    }
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment = os.environ | locale
     environment.pop("PYTHONIOENCODING", None)
     command = [*COMMAND, "report", str(path), *columns]
     command += ["--out", str(out)] if to_file else []

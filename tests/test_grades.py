@@ -52,48 +52,36 @@ def test_clusters():
     assert report.n_groups == 12
 
 
-def test_weights_and_subgroups():
-    weights = RNG.random(60)
-    report = sampled(GRADES, sample_weight=weights, by=PASSAGES < 5)
-    for model, values in means_of(GRADES).items():
-        for name in (True, False):
-            among = (PASSAGES < 5) == name
-            expected = np.average(values[among], weights=weights[among])
-            assert float(report[model, "mean", str(name)]) == pytest.approx(expected)
-    assert len(report.gaps()) == 2
-
-
 def test_missing_samples_are_counted_or_left_out():
     scores = {model: values.copy() for model, values in GRADES.items()}
     scores["A"][3, 1:] = np.nan
-    n_samples = scores["A"].shape[1]
-    n_missing = n_samples - 1
-    message = rf"must cover all samples, got .* for 'A' \({n_missing}\)\. Set missing_g"
+    message = r"must cover all samples, got .* for 'A' \(3\)\. Set missing_g"
     with pytest.raises(ValueError, match=message):
         sampled(scores)
     expected = {**means_of(GRADES), "A": np.nanmean(scores["A"], axis=1)}
     for option in ("drop", "pairwise"):
         found = sampled(scores, missing_grades=option)
-        assert f", {n_missing} samples without a grade left out" in str(found)
+        assert ", 3 samples without a grade left out" in str(found)
         same_intervals(found, grades_report(expected))
-    expected["A"] = np.nan_to_num(scores["A"]).mean(axis=1)
+        same_intervals(found.differences(), grades_report(expected).differences())
+    scores["B"][7] = np.nan
     found = sampled(scores, missing_grades=0)
-    assert f"{n_missing} missing grades counted as 0" in str(found)
-    same_intervals(found, grades_report(expected))
+    assert "of 60 items, 7 missing grades counted as 0" in str(found)
+    counted = {model: np.nan_to_num(values) for model, values in scores.items()}
+    same_intervals(found, sampled(counted))
 
 
 @few_items
-@pytest.mark.parametrize("bounds", [None, (0, 1)])
-def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
+def test_items_that_a_model_lacks_are_left_out_for_all():
     scores = {model: values.copy() for model, values in GRADES.items()}
     scores["A"][[2, 7]] = np.nan
-    weights = RNG.random(60)
     kept = np.setdiff1d(np.arange(60), [2, 7])
-    options = {"groups": PASSAGES, "sample_weight": weights}
-    found = sampled(scores, bounds=bounds, missing_grades="drop", **options)
+    options = {"groups": PASSAGES, "sample_weight": RNG.random(60)}
+    bounds = {"bounds": (0, 1)}
+    found = sampled(scores, missing_grades="drop", **options, **bounds)
     options = {name: values[kept] for name, values in options.items()}
     some = {model: values[kept] for model, values in GRADES.items()}
-    expected = sampled(some, bounds=bounds, **options)
+    expected = sampled(some, **options, **bounds)
     assert found.n_samples == 58
     assert "of 58 of 60 items, graded for all models" in str(found)
     same_intervals(found, expected)
@@ -140,20 +128,6 @@ def test_pairs_are_compared_on_the_items_of_both(options):
             np.testing.assert_allclose(got.confidence_interval(), limits, atol=1e-6)
     for model, values in scores.items():
         assert float(report[model, "mean"]) == pytest.approx(np.nanmean(values))
-
-
-def test_no_pair_without_missing_grades_changes():
-    pairwise = grades_report(means_of(GRADES), missing_grades="pairwise")
-    same_intervals(pairwise.differences(), sampled(GRADES).differences())
-
-
-def test_a_number_counts_as_a_missing_grade():
-    scores = lacking(np.random.default_rng(0), 60, 0.3)
-    report = grades_report(scores, missing_grades=0)
-    counted = {model: np.nan_to_num(values) for model, values in scores.items()}
-    same_intervals(report, grades_report(counted))
-    missing = np.isnan([*scores.values()]).sum()
-    assert f"of 60 items, {missing} missing grades counted as 0" in str(report)
 
 
 def test_a_pair_without_an_item_of_both_is_an_error():
@@ -205,14 +179,6 @@ def test_sample_size_of_a_mean():
     assert n == int(np.ceil((stats.norm.isf(0.025) * spread / 0.01) ** 2))
 
 
-def test_data_frames_and_indexes():
-    frame = pd.DataFrame(means_of(GRADES))
-    same_intervals(sampled(frame), sampled(GRADES))
-    other = frame["B"].iloc[::-1]
-    with pytest.raises(ValueError, match=r"grades\['B'\] must have the same index as"):
-        grades_report({"A": frame["A"], "B": other})
-
-
 @pytest.mark.parametrize("largest", [1e-100, 1e100])
 def test_scores_of_any_size(largest):
     report = sampled({"A": GRADES["A"] * largest, "B": GRADES["B"] * largest})
@@ -250,15 +216,21 @@ def test_many_distinct_scores_have_hall():
         ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([1e130, 1], {}, "numbers from -1e"),
-        *[
-            ([0, 1], {"bounds": wrong}, "bounds must be the smallest and the largest")
-            for wrong in [(1, 0), 1, "01", (0, 1 + 1j), (0, np.inf)]
-        ],
+        ([0, 1], {"bounds": (1, 0)}, "bounds must be the smallest and the largest"),
+        (
+            [0, 1],
+            {"bounds": (0, 1 + 1j)},
+            "bounds must be the smallest and the largest",
+        ),
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True or False"),
         ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),
         ([0, 1], {"samples": "runs"}, "^grades must have at least two columns .*(2,)"),
-        ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
+        (
+            {"A": {"a": [0, 1], "b": [0, 1]}, "B": {"a": [0, 1]}},
+            {},
+            r"grades\['B'\] must have the scorers of",
+        ),
     ],
 )
 def test_wrong_input(scores, options, error):
@@ -266,9 +238,7 @@ def test_wrong_input(scores, options, error):
         grades_report(scores, **{"samples": "independent", **options})
 
 
-@pytest.mark.parametrize(
-    "scores", [GRADES["A"], GRADES, pd.DataFrame(GRADES["A"]).to_numpy().tolist()]
-)
+@pytest.mark.parametrize("scores", [GRADES["A"], GRADES, GRADES["A"].tolist()])
 def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
     name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
@@ -278,38 +248,24 @@ def test_several_columns_need_a_word(scores):
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
     assert (models in str(caught.value)) == (name == "grades")
-    column, alone = (grades_report(GRADES["A"][:, k]) for k in ([0], 0))
-    assert column["grades", "mean"] == alone["grades", "mean"]
-    frame = pd.DataFrame({"score": [0.0, 1], "item": [0, 1]})
-    with pytest.raises(ValueError, match=r"^samples must not be"):
-        sampled("score", data=frame, item="item")
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 10])
+@pytest.mark.parametrize("k", [1, 7, 10, 1000])
 def test_pass_at_k_counts_sets_with_a_correct_sample(k):
-    n, correct = np.meshgrid([10, 13, 200], [0, 1, 4, 10])
+    totals = [10, 13, 200] if k <= 10 else [10**6]
+    n, correct = np.meshgrid(totals, [0, 1, 4, 10])
     expected = [
         1 - math.comb(n - c, k) / math.comb(n, k)
         for n, c in zip(n.ravel().tolist(), correct.ravel().tolist(), strict=True)
     ]
     np.testing.assert_allclose(pass_at_k(n, correct, k).ravel(), expected, rtol=1e-11)
-
-
-def test_pass_at_k_of_many_samples():
-    n, correct, k = 10**6, 3, 1000
-    expected = 1 - math.comb(n - correct, k) / math.comb(n, k)
-    found = pass_at_k(n, correct, k)
-    assert isinstance(found, float)
-    assert found == pytest.approx(expected, rel=1e-10)
+    assert isinstance(pass_at_k(10**6, 3, k), float)
 
 
 @pytest.mark.parametrize(
     "arguments, error",
     [
-        (
-            (5, 2, 6),
-            "k must be a .* from 1 to 5, got 6; the smallest of n_samples is 5",
-        ),
+        ((5, 2, 6), "k must be .* 1 to 5, got 6; the smallest of n_samples is 5"),
         ((5, 2, 0), "k must be a whole number"),
         ((5, 2, True), "k must be a whole number"),
         ((5, 6, 2), "n_correct must be between 0 and n_samples"),
@@ -346,24 +302,20 @@ LONG = {"model": "model", "item": "item", "sample": "epoch"}
 
 
 @few_items
-@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
-def test_a_row_for_each_sample(library):
-    pytest.importorskip("narwhals")
+def test_a_row_for_each_sample():
+    polars = pytest.importorskip("polars")
     scores = {model: values.copy() for model, values in GRADES.items()}
     scores["A"][3, 1:] = np.nan
     columns = {"passage": np.arange(60) // 2, "w": 1.0 + np.arange(60) % 3}
     columns["early"] = np.arange(60) < 30
     drawn = {"groups": columns["passage"], "sample_weight": columns["w"]}
-    expected = unequal(scores, by=pd.DataFrame(columns)[["early"]], **drawn)
+    expected = unequal(scores, by={"early": columns["early"]}, **drawn)
     frame = long_form(scores, **columns)
-    frame = frame.reset_index(drop=True)
-    if library != "pandas":
-        polars = pytest.importorskip("polars")
-        frame = polars.DataFrame({name: frame[name].tolist() for name in frame})
-        frame = frame.lazy() if library == "lazy" else frame
+    lazy = polars.LazyFrame(frame.to_dict("list"))
     named = {"groups": "passage", "sample_weight": "w", "by": "early"}
     named |= LONG | {"missing_grades": "drop"}
-    same_intervals(grades_report("score", data=frame, **named), expected)
+    for data in (frame, lazy):
+        same_intervals(grades_report("score", data=data, **named), expected)
 
 
 def test_rows_that_are_not_there_are_missing_items():
@@ -385,16 +337,23 @@ def test_rows_that_are_not_there_are_missing_items():
         ({}, {"item": None}, "item must name a column of data, got None"),
         ({}, {"model": ["model"]}, "model must name a column of data, got"),
         ({}, {"item": "question"}, "item must name a column of data, which has"),
-        (
-            {"epoch": 0},
-            {},
-            "sample must distinguish .* of model A, item .* and sample 0",
-        ),
+        ({"epoch": 0}, {}, "sample must distinguish .* model A, item .* and sample 0"),
         ({"passage": range(480)}, {"groups": "passage"}, "groups must be constant in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model and sample"),
         ({}, {"grades": None}, "grades must name columns of data, .*, got None"),
+        (
+            {"by": "judge", "other": 0},
+            {"grades": ["score", "other"], "scorer": "by"},
+            "grades must name columns of data, and a single column if",
+        ),
+        (
+            {"by": ["judge", None] * 240},
+            {"scorer": "by"},
+            "scorer must have a value in every row",
+        ),
+        ({}, {"samples": "independent"}, "^samples must not be"),
     ],
 )
 def test_wrong_frames(change, options, error):
@@ -419,33 +378,6 @@ def test_variance_components_are_those_of_a_mixed_model():
     found = sampled(scores).variance_components["grades", "mean"]
     assert found.within == pytest.approx(fitted.scale, rel=1e-4)
     assert found.between == pytest.approx(fitted.cov_re.item(), rel=1e-3)
-
-
-def test_variance_components_at_unequal_numbers_of_samples_are_unbiased():
-    """Monte Carlo errors are about .06 between and .05 within items."""
-    rng = np.random.default_rng(6)
-    lacks = np.arange(4) >= 1 + np.arange(60)[:, np.newaxis] % 4
-    drawn = (np.where(lacks, np.nan, two_levels(60, 4, rng)) for _ in range(150))
-    found = [unequal(each).variance_components["grades", "mean"] for each in drawn]
-    between, within = np.mean(found, axis=0)
-    assert between == pytest.approx(4, abs=0.4)
-    assert within == pytest.approx(9, abs=0.4)
-
-
-@pytest.mark.parametrize("n_samples", [1, 3, 12])
-def test_sample_size_for_other_numbers_of_samples(n_samples):
-    scores = two_levels(40, 3, np.random.default_rng(7))
-    report = sampled(scores)
-    within = scores.var(axis=1, ddof=1).mean()
-    between = scores.mean(axis=1).var(ddof=1) - within / 3
-    z = stats.norm.isf(0.025)
-    expected = (z / 0.2) ** 2 * (between + within / n_samples)
-    expected *= 39 / 40  # the pilot is taken for the population
-    found = report.sample_size(0.2, samples_per_item=n_samples)
-    # The squared quantile of t is that of z times 1 + (z^2 + 1) / 2n, or about so.
-    assert found == pytest.approx(expected + (z**2 + 1) / 2, abs=2)
-    if n_samples == 3:
-        assert found == report.sample_size(0.2)
 
 
 def adaptive(rng):
@@ -503,29 +435,16 @@ def test_planned_numbers_give_the_width():
     assert np.median(half_widths) == pytest.approx(0.4, rel=0.05)
 
 
-def test_selected_models_can_be_planned():
-    report = sampled(GRADES).select(models="A")
-    assert list(report.variance_components) == [("A", "mean")]
-    assert report.sample_size(0.01, samples_per_item=1) > report.sample_size(0.01)
-
-
-@pytest.mark.parametrize(
-    "scores, samples, error",
-    [
-        (GRADES, 0, "samples_per_item must be a whole number of at least 1"),
-        (GRADES, 1.5, "samples_per_item must be a whole number of at least 1"),
-        (means_of(GRADES), 2, "mean of A must have a positive variance in the pilot"),
-    ],
-)
-def test_wrong_plans(scores, samples, error):
-    with pytest.raises(ValueError, match=error):
-        report = sampled(scores)
-        report.sample_size(0.01, samples_per_item=samples)
+def test_wrong_plans():
+    with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+        sampled(GRADES).sample_size(0.01, samples_per_item=1.5)
+    message = "mean of A must have a positive variance in the pilot"
+    with pytest.raises(ValueError, match=message):
+        sampled(means_of(GRADES)).sample_size(0.01, samples_per_item=2)
 
 
 EXACT = {model: (values > 0.8) * 1.0 for model, values in means_of(GRADES).items()}
-WORDS = {model: 50 + 10 * RNG.normal(size=60) for model in GRADES}
-WORDS["B"] -= 20
+WORDS = {"A": 50 + 10 * RNG.normal(size=60), "B": 30 + 10 * RNG.normal(size=60)}
 SCORED = {
     model: {"exact": EXACT[model], "words": WORDS[model], "judge": GRADES[model]}
     for model in GRADES
@@ -571,30 +490,13 @@ def test_scorers_are_correlated_as_their_items():
 
 def test_each_scorer_has_a_direction():
     report = scored_report()
-    differences = report.differences()
-    assert differences["words", "A", "B"].low > 0
-    findings = report.findings(by="differences")
-    assert "On words, A is worse than B." in findings
-    assert report.best("words").models == ["B"]
-    assert report.best("judge").models[0] == "A"
-    ranks = {scorer: report.ranks(scorer).to_dict() for scorer in ("words", "judge")}
-    assert ranks["words"]["model"] == ["B", "A"]
-    assert ranks["judge"]["model"] == ["A", "B"]
+    assert report.differences()["words", "A", "B"].low > 0
+    assert "On words, A is worse than B." in report.findings(by="differences")
+    for scorer, models in ("words", ["B", "A"]), ("judge", ["A", "B"]):
+        assert report.best(scorer).models[0] == models[0]
+        assert report.ranks(scorer).to_dict()["model"] == models
     gate = report.requirements({"words": ("<=", 35), "exact": (">=", 0.1)})
     assert gate.met_by == ["B"]
-
-
-def test_scorers_are_the_metrics_of_tables():
-    report = scored_report(by={"passage": PASSAGES < 5})
-    frame = report.to_frame()
-    assert frame.index.names == ["model", "metric", "passage"]
-    assert set(frame.index.get_level_values("metric")) == {"exact", "words", "judge"}
-    for scorer in ("exact", "words", "judge"):
-        assert f"  {scorer} " in str(report)
-    assert {key[1] for key in report.gaps()} == {"exact", "words", "judge"}
-    chosen = scored_report().select(metrics="words")
-    assert chosen.metrics == ["words"]
-    assert list(chosen.variance_components) == [("A", "words"), ("B", "words")]
 
 
 def test_plans_by_scorer():
@@ -604,12 +506,14 @@ def test_plans_by_scorer():
     assert math.isnan(report.variance_components["A", "words"].within)
     few = report.sample_size({"judge": 0.05}, samples_per_item=4)
     assert few < report.sample_size({"judge": 0.05}, samples_per_item=1)
+    chosen = report.select(metrics="words", models="A")
+    assert list(chosen.variance_components) == [("A", "words")]
 
 
 def test_methods_by_scorer():
-    report = scored_report(method={"words": "delta", "*": "logit"})
+    report = scored_report(method={"words": "delta", "judge": None, "*": "logit"})
     methods = {scorer: report["A", scorer].method for scorer in SCORED["A"]}
-    assert methods == {"exact": "logit", "words": "delta", "judge": "logit"}
+    assert methods == {"exact": "logit", "words": "delta", "judge": "score"}
 
 
 def test_a_data_frame_of_each_model_has_a_column_for_each_scorer():
@@ -620,9 +524,8 @@ def test_a_data_frame_of_each_model_has_a_column_for_each_scorer():
     with pytest.raises(ValueError, match=r"grades\['A'\] must be an array, .*samples="):
         sampled(frames)
     frames["B"].index = frames["B"].index[::-1]
-    with pytest.raises(
-        ValueError, match=r"grades\['B'\]\['exact'\] must have the same ind"
-    ):
+    message = r"grades\['B'\]\['exact'\] must have the same ind"
+    with pytest.raises(ValueError, match=message):
         grades_report(frames)
 
 
@@ -678,25 +581,6 @@ def test_wrong_options_by_scorer(change, error):
         scored_report(**change)
 
 
-def test_models_must_have_the_same_scorers():
-    grades = {"A": SCORED["A"], "B": {"exact": EXACT["B"]}}
-    with pytest.raises(ValueError, match=r"grades\['B'\] must have the scorers of"):
-        sampled(grades)
-
-
-def test_a_column_of_scorers_is_of_one_column_of_grades():
-    pytest.importorskip("narwhals")
-    frame = long_form(GRADES).assign(by="judge", other=0)
-    options = {"data": frame, "scorer": "by", **LONG}
-    with pytest.raises(
-        TypeError, match="grades must name columns of data, and a single column if"
-    ):
-        grades_report(["score", "other"], **options)
-    frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")
-    with pytest.raises(ValueError, match="scorer must have a value in every row"):
-        grades_report("score", **options)
-
-
 def widths(report):
     return [np.diff(each.confidence_interval())[0] for each in report.values()]
 
@@ -715,15 +599,9 @@ def test_the_header_says_what_unseen_ends_of_the_bounds_cost():
     ratio = widths(differences)[0] / widths(by_hall)[0]
     assert ratio > 2
     assert said.format(ratio) in str(differences)
-    for narrow in (hall, by_hall, grades_report(grades["A"], bounds=(0.8, 1))):
+    seen = grades_report(np.append(grades["A"], [0, 1]), bounds=(0, 1))
+    for narrow in (hall, by_hall, seen, grades_report(grades["A"], bounds=(0.8, 1))):
         assert "to allow for" not in str(narrow)
-
-
-def test_ends_of_the_bounds_that_were_seen_cost_nothing():
-    close = np.tile([0.49, 0.51], 50)
-    assert "to allow for" in str(grades_report(close, bounds=(0, 1)))
-    seen = grades_report(np.append(close, [0, 1]), bounds=(0, 1))
-    assert "to allow for" not in str(seen)
 
 
 # Items of several files, and models that look like items

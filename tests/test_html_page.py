@@ -429,7 +429,7 @@ def test_warnings_and_settings_are_listed(pages):
         "cross-validation": "those of the procedure trained on 142 rows.<",
     }.items():
         assert text in pages[name][1], name
-    assert "<p>None of these intervals." in pages["many"][1]
+    assert "<p>None for these intervals." in pages["many"][1]
     given = joint_intervals({("A", "f1"): 0.8}, [[0.01]]).to_html()
     assert "were supplied" in given and "population" not in given
     alike = {f"m{k}": 0 * Y for k in range(8)}

@@ -7,13 +7,21 @@ import json
 import math
 import operator
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import norm
-from test_logs import check_damaged, write_log
+from numpy.testing import assert_allclose
+from test_logs import (
+    HISTORY,
+    PROMPTFOO,
+    REFERENCE,
+    RESULTS,
+    SAMPLES,
+    TABLES,
+    assert_same,
+    read_history,
+    write_log,
+)
 
 from skci import grades_report, logs
 from skci.cli.main import main
@@ -21,9 +29,7 @@ from skci.exceptions import IncompleteLogWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
-REFERENCE = Path(__file__).parent / "reference" / "logs"
-(HISTORY, _) = sorted(REFERENCE.glob("inspect_ai/*.json"))
-PROMPTFOO = REFERENCE / "promptfoo" / "results.json"
+HISTORY = HISTORY[0]
 DEEPEVAL = REFERENCE / "deepeval" / "large" / ".deepeval" / ".latest_test_run.json"
 SWEBENCH = REFERENCE / "swebench" / "large.first.json"
 STAMP = "2026-01-16T15-23-47.285735"
@@ -37,19 +43,22 @@ FOLLOWED = {
 }
 
 
-def samples(folder, task, **metrics):
-    """Write samples of lm-evaluation-harness, with a list of values by metric."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"samples_{task}_{STAMP}.jsonl"
+def records(**metrics):
+    """Samples of lm-evaluation-harness, with a list of values by metric."""
     columns = zip(*metrics.values(), strict=True)
     fixed = {"doc": {"text": "t"}, "resps": [["x"]], "filter": "none"}
-    lines = [
+    return [
         fixed
         | {"doc_id": k, "metrics": [*metrics]}
         | dict(zip(metrics, values, strict=True))
         for k, values in enumerate(columns)
     ]
-    path.write_text("\n".join(map(json.dumps, lines)))
+
+
+def samples(folder, task, **metrics):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"samples_{task}_{STAMP}.jsonl"
+    write_log(path, records(**metrics))
     return path
 
 
@@ -92,60 +101,35 @@ def test_a_perplexity_is_exp_of_a_mean(tmp_path):
         assert found.standard_error == pytest.approx(error, rel=1e-9)
         assert_allclose(limits(found), np.exp(limits(mean)), rtol=1e-6)
     difference = report.differences()["perplexity", "A", "B"]
-    exact = np.exp(LOSS["A"].mean()) - np.exp(LOSS["B"].mean())
-    assert difference == pytest.approx(exact, rel=1e-9)
     terms = [x * math.exp(x.mean()) for x in LOSS.values()]
     error = np.std(terms[0] - terms[1], ddof=1) / math.sqrt(N)
     assert difference.standard_error == pytest.approx(error, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["word_perplexity", "byte_perplexity"])
-def test_a_perplexity_by_word_is_exp_of_a_ratio_of_sums(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "values", "units", "is_exp"),
+    [
+        ("word_perplexity", pairs, -1, True),
+        ("byte_perplexity", pairs, -1, True),
+        ("bits_per_byte", pairs, -1 / math.log(2), False),
+        ("inst_level_strict_acc", FOLLOWED.get, 1, False),
+    ],
+)
+def test_numbers_that_are_a_ratio_of_sums(name, values, units, is_exp, tmp_path):
     for model in LOSS:
-        samples(tmp_path / model, "wikitext", **{name: pairs(model)})
-    rows = logs.read(tmp_path)
-    assert rows["size"].tolist() == WORDS * 2
-    assert_allclose(rows["grade"], np.concatenate([*LOSS.values()]))
-    report = rows.report()
-    for model in LOSS:
-        lls, words = np.transpose(pairs(model))
-        ratio, error = ratio_and_error(-lls, words)
-        assert report[model, name] == pytest.approx(math.exp(ratio), rel=1e-12)
-        found = report[model, name].standard_error
-        assert found == pytest.approx(error * math.exp(ratio), rel=1e-9)
-
-
-def test_bits_per_byte_are_a_ratio_of_sums(tmp_path):
-    samples(tmp_path / "A", "wikitext", bits_per_byte=pairs("A"))
-    found = logs.read(tmp_path).report(method="delta")["A", "bits_per_byte"]
-    lls, size = np.transpose(pairs("A"))
-    ratio, error = ratio_and_error(-lls / math.log(2), size)
-    assert found == pytest.approx(ratio, rel=1e-12)
-    expected = ratio + np.array([-1, 1]) * norm.ppf(0.975) * error
-    assert_allclose(limits(found), expected, rtol=1e-9)
-
-
-def test_lists_of_booleans_are_a_ratio_of_sums(tmp_path):
-    for model, lists in FOLLOWED.items():
-        samples(
-            tmp_path / model,
-            "ifeval",
-            prompt_level_strict_acc=[*map(all, lists)],
-            inst_level_strict_acc=lists,
-        )
+        samples(tmp_path / model, "t", **{name: values(model)})
     report = logs.read(tmp_path).report()
-    assert {*report.metrics} == {"prompt_level_strict_acc", "inst_level_strict_acc"}
-    for model, lists in FOLLOWED.items():
-        ratio, error = ratio_and_error([*map(sum, lists)], [*map(len, lists)])
-        found = report[model, "inst_level_strict_acc"]
-        assert found == pytest.approx(ratio, rel=1e-12)
-        assert found.standard_error == pytest.approx(error, rel=1e-9)
-        assert 0 <= found.low < ratio < found.high <= 1
-        mean = report[model, "prompt_level_strict_acc"]
-        assert mean == pytest.approx(np.mean([*map(all, lists)]))
-    table = report.to_dict()
-    methods = dict(zip(table["metric"], table["method"], strict=True))
-    assert methods["prompt_level_strict_acc"] == "score"
+    for model in LOSS:
+        lists = FOLLOWED[model]
+        sums, sizes = np.transpose(pairs(model))
+        if values is not pairs:
+            sums, sizes = [*map(sum, lists)], [*map(len, lists)]
+        ratio, error = ratio_and_error(np.multiply(sums, units), sizes)
+        slope = math.exp(ratio) if is_exp else 1
+        found = report[model, name]
+        assert found == pytest.approx(slope if is_exp else ratio, rel=1e-12)
+        assert found.standard_error == pytest.approx(error * slope, rel=1e-9)
+        assert 0 <= found.low < found < found.high <= (1 if units == 1 else np.inf)
 
 
 def test_directions(tmp_path):
@@ -171,12 +155,12 @@ def test_missing_grades_of_ratios(tmp_path):
     for model, values in lists.items():
         samples(tmp_path / model, "ifeval", inst_level_acc=values)
     rows = logs.read(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"no grades of some items for 'B' by 'inst_level"
+    for option, message in (
+        ("error", "no grades of some items for 'B' by 'inst_level"),
+        (0, "missing_grades must be 'error', 'drop' or"),
     ):
-        rows.report()
-    with pytest.raises(ValueError, match=r"missing_grades must be 'error', 'drop' or"):
-        rows.report(missing_grades=0)
+        with pytest.raises(ValueError, match=message):
+            rows.report(missing_grades=option)
     dropped = rows.report(missing_grades="drop")
     assert f"{N - 1} of {N} items" in str(dropped)
     by_pair = rows.report(missing_grades="pairwise")
@@ -191,11 +175,10 @@ def test_missing_grades_of_ratios(tmp_path):
 
 
 def test_ratios_in_subgroups_and_with_clusters(tmp_path):
-    path = samples(tmp_path / "A", "wikitext", word_perplexity=pairs("A"))
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for k, line in enumerate(lines):
-        line["doc"] = {"page": f"p{k // 5}"}
-    path.write_text("\n".join(map(json.dumps, lines)))
+    documents = records(word_perplexity=pairs("A"))
+    for k, document in enumerate(documents):
+        document["doc"] = {"page": f"p{k // 5}"}
+    write_log(samples(tmp_path / "A", "wikitext"), documents)
     rows = logs.read(tmp_path, groups="page")
     report = rows.report()
     assert report.n_groups == N // 5
@@ -222,9 +205,7 @@ def test_ratios_are_of_one_task(tmp_path):
         loss = (-LOSS["A"]).tolist()
         samples(tmp_path / "A", task, perplexity=loss, acc=[0.0, 1.0] * (N // 2))
     rows = logs.read(tmp_path)
-    message = (
-        r"^scorers of several tasks must be means .*'perplexity' of task 'lambada'"
-    )
+    message = "^scorers of several tasks must be means .*'perplexity' of task 'lambada'"
     with pytest.raises(ValueError, match=message):
         rows.report()
     assert rows.select(scorers="acc").report()["A", "acc"] == 0.5
@@ -253,12 +234,10 @@ OF_A_CORPUS = {
 def test_what_is_computed_from_a_corpus_is_refused(name, tmp_path):
     samples(tmp_path / "m", "t", acc=[1.0, 0.0] * 5, **{name: [OF_A_CORPUS[name]] * 10})
     rows = logs.read(tmp_path)
-    assert {*rows.scorers} == {"acc", name}
     message = (
         rf"^scorers must have a number for each sample, got '{name}' of task 't': the "
-        r"harness computes one number from all documents at once.*; "
-        r"select scorers=\['acc'\] "
-        r"\(in a shell --scorer acc\)$"
+        "harness computes one number from all documents at once.*; "
+        r"select scorers=\['acc'\] \(in a shell --scorer acc\)$"
     )
     for chosen in (rows, rows.select(models="m")):
         with pytest.raises(ValueError, match=message):
@@ -282,65 +261,60 @@ def test_a_number_of_the_results_that_is_no_mean_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("aggregation", "value", "printed"),
+    ("aggregation", "values", "printed"),
     [
-        ("perplexity", lambda k: -LOSS["A"][k], math.exp(LOSS["A"].mean())),
-        ("mean", lambda k: LOSS["A"][k], LOSS["A"].mean()),
-        ("def own(items): ...", lambda k: FOLLOWED["A"][k], None),
+        ("perplexity", (-LOSS["A"]).tolist(), math.exp(LOSS["A"].mean())),
+        ("mean", LOSS["A"].tolist(), LOSS["A"].mean()),
+        ("def own(items): ...", FOLLOWED["A"], np.concatenate(FOLLOWED["A"]).mean()),
+        ("median", LOSS["A"].tolist(), None),
     ],
 )
-def test_the_results_name_the_aggregation(aggregation, value, printed, tmp_path):
-    lists = FOLLOWED["A"]
-    printed = printed or sum(map(sum, lists)) / sum(map(len, lists))
-    samples(tmp_path, "t", own=[value(k) for k in range(N)])
-    metrics = [{"metric": "own", "aggregation": aggregation}]
-    results(
-        tmp_path,
-        configs={"t": {"metric_list": metrics}},
-        results={"t": {"own,none": printed}},
-    )
-    report = logs.read(tmp_path).report()
-    assert report[tmp_path.name, "own"] == pytest.approx(printed, rel=1e-12)
-    metrics[0]["aggregation"] = "median"
-    results(tmp_path, configs={"t": {"metric_list": metrics}})
-    if aggregation == "mean":
+def test_the_results_name_the_aggregation(aggregation, values, printed, tmp_path):
+    samples(tmp_path, "t", own=values)
+    configs = {"t": {"metric_list": [{"metric": "own", "aggregation": aggregation}]}}
+    results(tmp_path, configs=configs, results={"t": {"own,none": printed}})
+    rows = logs.read(tmp_path)
+    if printed is None:
         with pytest.raises(ValueError, match="from all documents at once, by median"):
-            logs.read(tmp_path).report()
+            rows.report()
+    else:
+        found = rows.report()[tmp_path.name, "own"]
+        assert found == pytest.approx(printed, rel=1e-12)
 
 
 def test_other_values_on_another_line_name_it(tmp_path):
     path = samples(tmp_path, "t", inst_level_acc=[[True], [False, True], [0.5]])
-    with pytest.raises(
-        ValueError, match=rf"{path.name}, line 3: .*share of true.*0\.5"
-    ):
+    message = rf"{path.name}, line 3: .*share of true.*0\.5"
+    with pytest.raises(ValueError, match=message):
         logs.read(path)
 
 
-def inspect_log(path, **changes):
-    write_log(path, json.loads(HISTORY.read_text()) | changes)
-    return path
+MATCH, JUDGE = RESULTS["scores"]  # 4 of 9 answers match
 
 
+@pytest.mark.parametrize("by_default", [False, True])
 @pytest.mark.parametrize("reducers", [["max"], ["at_least_2", "mode"], ["max", "mean"]])
-def test_reduced_epochs_of_inspect_ai(reducers, tmp_path):
+def test_reduced_epochs_of_inspect_ai(reducers, by_default, tmp_path):
     log = json.loads(HISTORY.read_text())
-    (match, judge) = log["results"]["scores"]
-    scores = [match | {"reducer": name} for name in reducers] + [judge]
-    changed = log["results"] | {"scores": scores}
-    rows = logs.read(inspect_log(tmp_path / "log.json", results=changed))
+    if by_default:
+        log["eval"]["config"] |= {"epochs_reducer": reducers}
+    else:
+        scores = [MATCH | {"reducer": name} for name in reducers]
+        log["results"]["scores"][:1] = scores
+    write_log(tmp_path / "log.json", log)
+    rows = logs.read(tmp_path)
     if "mean" in reducers:
-        assert rows.report().metrics
+        assert {*rows.report().metrics} == {"match", "judge"}
         return
     message = rf"'match' of task 'history': its epochs are reduced by {reducers[0]}"
     with pytest.raises(ValueError, match=message):
         rows.report()
-    assert rows.select(scorers="judge").report().metrics == ["judge"]
-    # Or by default, in the settings.
-    log["eval"]["config"] |= {"epochs_reducer": reducers}
-    settings = {"eval": log["eval"], "results": log["results"]}
-    rows = logs.read(inspect_log(tmp_path / "log.json", **settings))
-    with pytest.raises(ValueError, match=f"its epochs are reduced by {reducers[0]}"):
-        rows.report()
+    if not by_default:
+        assert rows.select(scorers="judge").report().metrics == ["judge"]
+
+
+def stated(**metrics):
+    return {"metrics": {k: {"name": k, "value": x} for k, x in metrics.items()}}
 
 
 @pytest.mark.parametrize("ending", ["json", "eval"])
@@ -349,7 +323,6 @@ def test_reduced_epochs_of_inspect_ai(reducers, tmp_path):
     [
         ({"accuracy": 0.123, "stderr": 0.1}, "0.123"),
         ({"mean": 0.5}, "0.5"),
-        ({"mcc": 0.25}, "mcc 0.25"),
         ({"std": 4 / 9, "var": 0.1}, "std 0.44.*var 0.1"),
         ({"history": 0.7, "all": 0.75}, "all 0.75"),
         ({"mcc": math.nan}, "mcc nan"),
@@ -357,15 +330,11 @@ def test_reduced_epochs_of_inspect_ai(reducers, tmp_path):
         ({"inspect_ai/accuracy": 4 / 9}, None),
         ({"history": 0.7, "all": 4 / 9}, None),
         ({"stderr": 0.1}, None),
-        ({}, None),
     ],
 )
 def test_a_number_of_inspect_ai_that_is_no_mean(metrics, printed, ending, tmp_path):
-    results = json.loads(HISTORY.read_text())["results"]
-    match, judge = results["scores"]  # 4 of 9 answers match
-    match |= {"metrics": {k: {"name": k, "value": x} for k, x in metrics.items()}}
-    results = results | {"scores": [match, judge]}
-    rows = logs.read(inspect_log(tmp_path / f"log.{ending}", results=results))
+    scores = [MATCH | stated(**metrics), JUDGE]
+    rows = read_history(tmp_path / f"log.{ending}", scores)
     if printed is None:
         assert {*rows.report().metrics} == {"match", "judge"}
         return
@@ -379,44 +348,31 @@ def test_a_number_of_inspect_ai_that_is_no_mean(metrics, printed, ending, tmp_pa
 
 
 def test_a_number_of_a_part_or_of_an_incomplete_log_of_inspect_ai(tmp_path):
-    log = json.loads(HISTORY.read_text())
-    (match, judge) = log["results"]["scores"]
-    for sample in log["samples"]:
+    parts = [MATCH | {"name": name} | stated(mean=1.0) for name in "ab"] + [JUDGE]
+    changed = copy.deepcopy(SAMPLES)
+    for sample in changed:
         sample["scores"]["match"]["value"] = {"a": "C", "b": "I"}
-    parts = [
-        match | {"name": name, "metrics": {"mean": {"name": "mean", "value": 1.0}}}
-        for name in ("a", "b")
-    ]
-    changes = {
-        "results": log["results"] | {"scores": [*parts, judge]},
-        "samples": log["samples"],
-    }
-    rows = logs.read(inspect_log(tmp_path / "log.json", **changes))
+    rows = read_history(tmp_path / "log.json", parts, changed)
     with pytest.raises(ValueError, match=r"got 'match/b' of task [^;]*is 0; select"):
         rows.report()
-    changes["samples"] = changes["samples"][:-1]
-    path = inspect_log(tmp_path / "log.json", **changes)
     with pytest.warns(IncompleteLogWarning):
-        rows = logs.read(path, incomplete="warn")
+        rows = read_history(tmp_path / "log.json", parts, changed[:-1], "warn")
     assert {*rows.report().metrics} == {"match/a", "match/b", "judge"}
 
 
 def test_perplexities_of_inspect_ai(tmp_path):
-    n, lls = [5, 20, 9], [-7.5, -22.0, -30.0]
-    log = json.loads(HISTORY.read_text())
-    some = [copy.deepcopy(sample) for sample in log["samples"][:3]]
-    for sample, size, ll in zip(some, n, lls, strict=True):
-        metadata = {"num_tokens": size, "sum_log_probs": ll}
-        sample["scores"] = {"target": {"value": -ll / size, "metadata": metadata}}
-    counts = {"total_samples": 3, "completed_samples": 3, "scores": []}
-    path = inspect_log(tmp_path / "log.json", samples=some, results=counts)
-    rows = logs.read(path)
-    report = rows.report()
-    per_token = math.exp(-sum(lls) / sum(n))
-    per_seq = math.exp(np.mean([-ll / size for ll, size in zip(lls, n, strict=True)]))
-    (model,) = rows.models
-    assert report[model, "target/perplexity_per_token"] == pytest.approx(per_token)
-    assert report[model, "target/perplexity_per_seq"] == pytest.approx(per_seq)
+    sizes, lls = np.array([5, 20, 9] * 3), np.array([-7.5, -22.0, -30.0] * 3)
+    target = [
+        {"target": {"value": 1, "metadata": {"num_tokens": n, "sum_log_probs": ll}}}
+        for n, ll in zip(sizes.tolist(), lls.tolist(), strict=True)
+    ]
+    changed = [x | {"scores": y} for x, y in zip(SAMPLES, target, strict=True)]
+    rows = read_history(tmp_path / "log.json", [], changed)
+    report, (model,) = rows.report(), rows.models
+    per_token, per_seq = -lls.sum() / sizes.sum(), np.mean(-lls / sizes)
+    for kind, loss in (("token", per_token), ("seq", per_seq)):
+        found = report[model, f"target/perplexity_per_{kind}"]
+        assert found == pytest.approx(math.exp(loss))
 
 
 # Stated numbers of samples
@@ -435,7 +391,7 @@ SHORTENED = {
 
 @pytest.mark.parametrize("harness", SHORTENED)
 def test_fewer_samples_than_stated(harness, tmp_path, capsys):
-    source, members, name, stated = SHORTENED[harness]
+    source, members, name, n = SHORTENED[harness]
     if source.is_dir():
         shutil.copytree(source, tmp_path, dirs_exist_ok=True)
         (path,) = tmp_path.glob("samples_capitals_*")
@@ -444,41 +400,35 @@ def test_fewer_samples_than_stated(harness, tmp_path, capsys):
         content = json.loads(source.read_text())
         functools.reduce(operator.getitem, members, content).pop()
         write_log(tmp_path / name, content)
-    message = (
-        f"the log must contain the {stated} samples.*, got {stated - 1}; .*='warn'"
-    )
+    message = f"the log must contain the {n} samples.*, got {n - 1}; .*='warn'"
     with pytest.raises(ValueError, match=message):
         logs.read(tmp_path)
-    message = (
-        rf"the log states {stated} samples.*, but contains only {stated - 1} samples"
-    )
+    message = f"the log states {n} samples.*, but contains only {n - 1} samples"
     with pytest.warns(IncompleteLogWarning, match=message) as caught:
         rows = logs.read(tmp_path, incomplete="warn")
     assert len(rows["grade"]) and caught[0].filename == __file__
     with pytest.raises(ValueError, match="incomplete must be one of"):
         logs.read(tmp_path, incomplete="drop")
     if harness == "inspect_ai":
-        assert main(["grades", str(tmp_path)]) == 2
-        assert "samples that it states, got 8" in capsys.readouterr().err
         assert main(["grades", str(tmp_path), "--incomplete=warn"]) == 0
         assert "warning: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", [".json", ".eval"])
-@pytest.mark.parametrize("changes", [{"samples": None}, {"samples": []}])
-@pytest.mark.parametrize("incomplete", ["error", "warn"])
-def test_a_log_of_inspect_ai_without_samples(ending, changes, incomplete, tmp_path):
-    path = inspect_log(tmp_path / f"log{ending}", **changes)
-    with pytest.raises(
-        ValueError, match=rf"log{ending}: .*samples, got none; .*--no-log"
-    ):
-        logs.read(tmp_path, incomplete=incomplete)
-    for more in (changes, {}):
-        inspect_log(path, status="error", **more)
-        with pytest.raises(
-            ValueError, match=r"status 'success', got 'error'.* or leav"
-        ):
-            logs.read(tmp_path)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": None}, "samples, got none; .*--no-log"),
+        ({"samples": []}, "samples, got none; .*--no-log"),
+        ({"status": "error"}, "status 'success', got 'error'.* or leav"),
+        ({"status": "error", "samples": []}, "status 'success', got 'error'.* or leav"),
+    ],
+)
+def test_logs_of_inspect_ai_that_have_no_samples(ending, changes, message, tmp_path):
+    write_log(tmp_path / f"log{ending}", json.loads(HISTORY.read_text()) | changes)
+    for incomplete in ("error", "warn"):
+        with pytest.raises(ValueError, match=rf"log{ending}: .*{message}"):
+            logs.read(tmp_path, incomplete=incomplete)
 
 
 # Version 2 of promptfoo, and compressed text
@@ -507,102 +457,117 @@ def version_2(labels=("label",)):
 
 @pytest.mark.parametrize("labels", [("label",), ("display",), ()])
 def test_promptfoo_version_2(labels, tmp_path):
-    path = tmp_path / "results.json"
-    path.write_text(json.dumps(version_2(labels)))
-    rows, expected = logs.read(path), logs.read(PROMPTFOO)
-    for name, column in rows.items():
-        assert_array_equal(column, expected[name])
+    write_log(tmp_path / "results.json", version_2(labels))
+    assert_same(logs.read(tmp_path), logs.read(PROMPTFOO))
 
 
 def test_promptfoo_version_2_with_several_prompts(tmp_path):
     content = version_2()
-    path = tmp_path / "results.json"
     first = [x for x in content["results"]["results"] if x["provider"]["id"] == "small"]
-    second = copy.deepcopy(first)
-    for result in second:
-        result["prompt"] = {"raw": "Other", "label": "other"}
+    second = [x | {"prompt": {"raw": "Other", "label": "other"}} for x in first]
     content["results"]["results"] = first + second
-    path.write_text(json.dumps(content))
-    assert logs.read(path).models == ["small, {{question}}", "small, other"]
-    for result in content["results"]["results"]:
-        del result["prompt"]["label"]
-    path.write_text(json.dumps(content))
+    write_log(tmp_path / "results.json", content)
+    assert logs.read(tmp_path).models == ["small, {{question}}", "small, other"]
+    for result in first + second:
+        result["prompt"].pop("label", None)
+    write_log(tmp_path / "results.json", content)
     with pytest.raises(ValueError, match="must have one grade for item"):
-        logs.read(path)  # prompts without names are not repeats
-
-
-COMPRESSED = [
-    HISTORY,
-    PROMPTFOO,
-    SWEBENCH,
-    DEEPEVAL,
-    *sorted(REFERENCE.glob("lm_eval/small/*")),
-]
+        logs.read(tmp_path)  # prompts without names are not repeats
 
 
 def test_compressed_logs(tmp_path):
-    expected = logs.read([path for path in COMPRESSED if "results_2" not in path.name])
-    for path in COMPRESSED:
-        text = path.read_bytes()
-        (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(text))
-    folder = tmp_path / "large" / ".deepeval"  # which names the model
-    folder.mkdir(parents=True)
-    (tmp_path / f"{DEEPEVAL.name}.gz").rename(folder / f"{DEEPEVAL.name}.gz")
+    paths = [HISTORY, PROMPTFOO, SWEBENCH, DEEPEVAL]
+    paths += sorted(REFERENCE.glob("lm_eval/small/*"))
+    expected = logs.read([path for path in paths if "results_2" not in path.name])
+    for path in paths:
+        folder = tmp_path.joinpath(*path.parts[-3:-1])  # which may name the model
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
     found = logs.read(tmp_path)
-    assert {*found.models} == {*expected.models}
     for name in expected:
-        pairs = zip(
-            *(sorted(map(str, x[name])) for x in (found, expected)), strict=True
-        )
-        assert all(a == b for a, b in pairs)
+        assert sorted(map(str, found[name])) == sorted(map(str, expected[name]))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("m.csv.gz", "id,score\n1,1\n2,0\n"),
-        ("m.TSV.GZ", "id\tscore\n1\t1\n2\t0\n"),
-        ("m.ndjson.gz", '{"id": 1, "score": 1}\n{"id": 2, "score": 0}'),
-        ("m.json.gz", '[{"id": 1, "score": 1}, {"id": 2, "score": 0}]'),
-    ],
-)
-def test_compressed_tables(name, text, tmp_path, capsys):
-    path = tmp_path / name
+@pytest.mark.parametrize("name", ["m.tsv", "m.TAB", "m.ndjson", "m.json"])
+def test_compressed_tables(name, tmp_path):
+    path, text = tmp_path / f"{name}.GZ", TABLES[name.lower()]
     path.write_bytes(gzip.compress(text.encode()))
     rows = logs.read(tmp_path)
-    assert (rows.models, rows["grade"].tolist()) == (["m"], [1, 0])
-    assert main(["grades", str(path)]) == 0
-    assert "mean" in capsys.readouterr().out
-    path.write_bytes(path.read_bytes()[:-9])
-    for broken in (tmp_path, path):
-        with pytest.raises(ValueError, match=rf"{name}.*(truncated|damaged)"):
-            logs.read(broken)
-    path.write_text(text)
-    with pytest.raises(ValueError, match=rf"{name}: .*damaged"):
-        logs.read(path)
+    assert (rows.models, rows["grade"].tolist()) == (["m"], [0.5, 1])
+    for content in (path.read_bytes()[:-9], text.encode()):
+        path.write_bytes(content)
+        for broken in (tmp_path, path):
+            with pytest.raises(ValueError, match=rf"{name}.*(truncated|damaged)"):
+                logs.read(broken)
     path.rename(tmp_path / "weights.npy.gz")  # ignored in a folder
     (tmp_path / "m.csv").write_text("id,score\n1,1\n")
     assert logs.read(tmp_path).models == ["m"]
 
 
-def layouts(folder):
-    """Logs with aggregated values, and of version 2."""
-    path = samples(folder, "t", word_perplexity=pairs("A"), inst_acc=FOLLOWED["A"])
-    lines = path.read_text().splitlines()
-    yield path.name, [*map(json.loads, lines[:5])]
-    yield "results.json", version_2()
-    log = json.loads(HISTORY.read_text())
+# Values of another type
+
+
+def nodes(value, at=()):
+    """Places of all values in a JSON document, as keys and positions."""
+    members = enumerate(value) if isinstance(value, list) else ()
+    yield at
+    for key, member in value.items() if isinstance(value, dict) else members:
+        yield from nodes(member, (*at, key))
+
+
+def damaged(document, rng):
+    """Replace or remove one value, of any depth as likely as of another."""
+    places = [*nodes(document)]
+    depth = rng.integers(1, 1 + max(map(len, places)))
+    at = [each for each in places if len(each) == depth]
+    *outer, key = at[rng.integers(len(at))]
+    document = copy.deepcopy(document)
+    holder = functools.reduce(operator.getitem, outer, document)
+    others = [None, 3, True, "word", [], ["word"], {}, {"word": 3}]
+    if rng.random() < 0.2:
+        del holder[key]
+    else:
+        holder[key] = others[rng.integers(len(others))]
+    return document
+
+
+def layouts():
+    """Names of logs of all formats, and what is in them."""
+    report = "astropy__astropy-100/report.json"
+    report = REFERENCE / "swebench/logs/run_evaluation/first/large" / report
+    files = HISTORY, DEEPEVAL, PROMPTFOO, SWEBENCH, report
+    found = {file.name: json.loads(file.read_text("utf-8")) for file in files}
+    found["log.eval"] = found[HISTORY.name]
+    found["promptfoo.jsonl"] = found["results.json"]["results"]["results"]
+    (path,) = REFERENCE.glob("lm_eval/large/samples_sums_*.jsonl")
+    found[path.name] = [*map(json.loads, path.read_text("utf-8").splitlines())]
+    found["table.json"] = [{"id": k, "score": 1, "group": "a"} for k in range(3)]
+    of_units = records(word_perplexity=pairs("A"), inst_acc=FOLLOWED["A"])
+    found[f"samples_t_{STAMP}.jsonl"] = of_units[:5]
+    found["version_2.json"] = version_2()
+    log = copy.deepcopy(found[HISTORY.name])
     for sample in log["samples"]:
         metadata = {"num_tokens": 3, "sum_log_probs": -2.5}
         sample["scores"] = {"target": {"value": 1, "metadata": metadata}}
     log["results"]["scores"][0]["reducer"] = "max"
-    yield "log.json", log
+    return found | {"perplexity.json": log}
 
 
-@pytest.mark.parametrize("k", range(3))
-def test_a_value_of_another_type_is_an_error_of_the_file_or_none(k, tmp_path):
-    name, document = [*layouts(tmp_path / "m")][k]
-    check_damaged(tmp_path / "m" / name, document, np.random.default_rng(k), 40)
+@pytest.mark.parametrize(("name", "document"), layouts().items(), ids=layouts().keys())
+def test_a_value_of_another_type_is_an_error_of_the_file_or_none(
+    name, document, tmp_path
+):
+    path = tmp_path / "run" / "model" / "instance" / name
+    path.parent.mkdir(parents=True)
+    rng, outcomes = np.random.default_rng(0), set()
+    for _ in range(25):
+        write_log(path, damaged(document, rng))
+        try:
+            outcomes.add(type(logs.read(path)))
+        except ValueError as error:
+            assert path.name in str(error)
+            outcomes.add(type(error))
+    assert outcomes == {logs.LogRows, ValueError}
 
 
 @pytest.mark.parametrize("member", ["n-samples", "configs", "results", "model_name"])

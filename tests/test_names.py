@@ -131,7 +131,7 @@ REASONS = {
     homogeneity_completeness_v_measure""": "compares partitions of the rows",
     "calinski_harabasz_score davies_bouldin_score silhouette_score": "uses features",
     "max_error": "is an extreme of the errors",
-    "auc": "is the area under any points",
+    "auc": "is the area under given points of a curve",
     "fbeta_score": "needs a beta; use a name such as 'f0.5'",
     "roc_curve RocCurveDisplay": "use skci.roc_report",
     "det_curve DetCurveDisplay": "use skci.det_report",

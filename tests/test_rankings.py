@@ -1,8 +1,9 @@
-"""Metrics of rankings: rows of queries, beside other metrics, and other packages."""
+"""Metrics of rankings: rows of queries, beside other metrics, and of estimators."""
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as sk
@@ -11,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import skci
 from skci import NDCGCI, JointAccumulator, joint_report, make_metric_ci
+from skci.cli.main import main
 from skci.metrics.names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -40,8 +42,7 @@ def values_of_queries(metric, rows=ROWS):
     values = []
     for _, own in rows.groupby("query"):
         y, scores = ([own[name].to_list()] for name in ("relevance", "score"))
-        influence = skci.metrics.names.resolve_metric(metric).influence
-        values.append(influence(y, scores)[0])
+        values.append(resolve_metric(metric).influence(y, scores)[0])
     return np.array(values)
 
 
@@ -107,20 +108,6 @@ def test_matrices_and_rows_have_the_same_estimates():
         NDCGCI()(y, scores, query=np.arange(40))
 
 
-def test_influence_of_a_query_is_at_its_first_row():
-    weights = np.random.default_rng(1).uniform(0.2, 3, 60)[ROWS["query"]]
-    data = ROWS.relevance, ROWS.score
-    options = {"sample_weight": weights, "query": ROWS["query"]}
-    estimate, influence = NDCGCI(k=5).influence(*data, **options)
-    found = NDCGCI(k=5)(*data, **options)
-    assert estimate == found
-    assert weights @ influence == pytest.approx(0, abs=1e-10)
-    totals = np.bincount(ROWS["query"], weights * influence) / weights.sum()
-    error = np.sqrt(60 / 59 * (totals**2).sum())
-    assert found.standard_error == pytest.approx(error, rel=1e-10)
-    assert np.count_nonzero(influence) <= 60
-
-
 # Beside other metrics, and with all that reports do
 
 BINARY = some_queries(seed=3, graded=False)
@@ -128,19 +115,13 @@ BINARY = some_queries(seed=3, graded=False)
 
 def test_beside_areas_and_labels():
     y, s, query = BINARY.relevance, BINARY.score, BINARY["query"]
-    predicted = (s > 1).astype(int)
+    models = {"A": (s > 1).astype(int)}
     metrics = ["ndcg@5", "roc_auc", "f1", "label_ranking_loss"]
-    options = {"metrics": metrics, "method": "delta"}
-    report = joint_report(y, {"A": predicted}, y_score={"A": s}, query=query, **options)
-    grouped = joint_report(
-        y,
-        {"A": predicted},
-        y_score={"A": s},
-        groups=query,
-        method="delta",
-        metrics=["roc_auc", "f1"],
-    )
-    for name in ("roc_auc", "f1"):
+    options = {"y_score": {"A": s}, "method": "delta"}
+    report = joint_report(y, models, query=query, metrics=metrics, **options)
+    of_rows = ["roc_auc", "f1"]
+    grouped = joint_report(y, models, groups=query, metrics=of_rows, **options)
+    for name in of_rows:
         assert report["A", name] == grouped["A", name]
         error = grouped["A", name].standard_error
         assert report["A", name].standard_error == pytest.approx(error, rel=1e-12)
@@ -155,16 +136,11 @@ def test_beside_areas_and_labels():
     assert report.covariance[0, 1] == pytest.approx(covariance, rel=1e-9)
 
 
-def test_graded_relevance_is_no_label():
-    with pytest.raises(ValueError, match="column for each of the labels"):
-        report_on(metrics=["ndcg", "roc_auc"])
-
-
 def test_subgroups_are_of_queries():
     half = np.where(ROWS["query"] < 25, "first", "second")
     report = report_on(ROWS.assign(half=half), metrics=["ndcg@5"], by="half")
-    for name, own in (("first", ROWS["query"] < 25), ("second", ROWS["query"] >= 25)):
-        expected = values_of_queries("ndcg@5", ROWS[own]).mean()
+    for name in ("first", "second"):
+        expected = values_of_queries("ndcg@5", ROWS[half == name]).mean()
         assert report["score", "ndcg@5", name] == pytest.approx(expected, rel=1e-12)
 
 
@@ -178,54 +154,40 @@ def test_groups_are_clusters_of_queries():
     assert "in 20 groups" in str(report)
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_batches_hold_whole_queries(order, tmp_path):
+def test_batches_hold_whole_queries(tmp_path):
     accumulator = JointAccumulator(METRICS)
-    for part in range(0, 60, 15)[::order]:
-        own = ROWS[(ROWS["query"] // 15) == part // 15]
-        accumulator.update(
-            own.relevance, y_score={"score": own.score}, query=own["query"]
-        )
+
+    def update(accumulator, chosen):
+        own = ROWS[chosen]
+        scores = {"score": own.score}
+        accumulator.update(own.relevance, y_score=scores, query=own["query"])
+
+    for part in (3, 1, 0, 2):
+        update(accumulator, ROWS["query"] // 15 == part)
     expected = report_on()
     found = accumulator.report()
     assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
     assert_allclose(errors_of(found), errors_of(expected), rtol=1e-9)
-    again = ROWS[ROWS["query"] == 20]
-    n = accumulator.n_samples
-    with pytest.raises(ValueError, match="in one batch, got rows of the query 20"):
-        accumulator.update(
-            again.relevance, y_score={"score": again.score}, query=again["query"]
-        )
-    assert accumulator.n_samples == n
+    accumulators = [accumulator]
     for ending in ("npz", "json"):
         accumulator.save(tmp_path / f"table.{ending}")
         loaded = JointAccumulator.load(tmp_path / f"table.{ending}", METRICS)
         assert loaded.report().to_dict() == found.to_dict()
-        with pytest.raises(ValueError, match="in one batch, got rows of the query 20"):
-            loaded.update(
-                again.relevance, y_score={"score": again.score}, query=again["query"]
-            )
-
-
-@pytest.mark.parametrize(
-    "frame", [pl.DataFrame, lambda rows: pl.DataFrame(rows).lazy(), dict]
-)
-def test_frames_have_the_column_of_queries(frame):
-    duplicated = pd.concat([ROWS, ROWS[:40]])  # documents that are alike
-    expected = report_on(duplicated)
-    found = report_on(frame(duplicated))
-    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+        accumulators.append(loaded)
+    for each in accumulators:
+        message = "in one batch, got rows of the query 20"
+        with pytest.raises(ValueError, match=message):
+            update(each, ROWS["query"] == 20)
+        assert each.n_samples == len(ROWS)
 
 
 def test_the_command_reads_queries(tmp_path, capsys):
-    from skci.cli.main import main
-
-    file = tmp_path / "run.csv"
-    ROWS.to_csv(file, index=False)
-    arguments = ["report", str(file), "--truth", "relevance", "--scores", "score"]
-    arguments += ["--query", "query", "--metrics", "ndcg@5,mrr", "--format", "json"]
+    ROWS.to_csv(tmp_path / "run.csv", index=False)
+    arguments = ["report", str(tmp_path / "run.csv"), "--truth=relevance"]
+    arguments += ["--scores=score", "--query=query", "--metrics=ndcg@5,mrr"]
     assert main(arguments) == 0
-    assert "ndcg@5" in capsys.readouterr().out
+    report = report_on(metrics=["ndcg@5", "mrr"])
+    assert capsys.readouterr().out == f"{report}\n"
 
 
 # Conventions
@@ -236,7 +198,7 @@ SCORES = [[3, 2, 1], [3, 2, 1]] * 10
 
 @pytest.mark.parametrize("name", ["ndcg", "map", "mrr", "recall@2", "hit_rate@2"])
 def test_queries_without_a_relevant_document(name):
-    metric = skci.metrics.names.resolve_metric(name)
+    metric = resolve_metric(name)
     values = {
         value: float(metric._replace({"zero_division": value})(Y, SCORES))
         for value in (0, 1)
@@ -270,11 +232,11 @@ def test_ties_by_the_order_of_rows():
 
 def test_names():
     for name in ("ndcg@10", "NDCG@10", "map@3", "mean_reciprocal_rank@5", "hits@1"):
-        metric = skci.metrics.names.resolve_metric(name)
+        metric = resolve_metric(name)
         assert metric.k == int(name.partition("@")[2])
-    assert skci.metrics.names.resolve_metric("neg_ndcg@10").name == "neg_ndcg@10"
+    assert resolve_metric("neg_ndcg@10").name == "neg_ndcg@10"
     with pytest.raises(ValueError, match="unknown metric 'accuracy@3'"):
-        skci.metrics.names.resolve_metric("accuracy@3")
+        resolve_metric("accuracy@3")
 
 
 @pytest.mark.parametrize(
@@ -292,6 +254,7 @@ def test_names():
         ({"groups": np.arange(len(ROWS))}, "groups must have one name in each query"),
         ({"by": np.arange(len(ROWS)) % 2}, "by must have one subgroup in each query"),
         ({"query": np.arange(5)}, "query must have an entry for each of the"),
+        ({"metrics": ["ndcg", "roc_auc"]}, "column for each of the labels"),
         (
             {"design": skci.designs.Strata(np.arange(len(ROWS)) % 2)},
             "query must not be given with design=Strata",
@@ -299,12 +262,11 @@ def test_names():
     ],
 )
 def test_mistakes(options, message):
-    options = {"query": ROWS["query"].to_numpy()} | options
+    options = {"query": ROWS["query"].to_numpy(), "metrics": "ndcg"} | options
     with pytest.raises(ValueError, match=message):
         joint_report(
             ROWS.relevance.to_numpy(),
             y_score=ROWS.score.to_numpy(),
-            metrics="ndcg",
             **options,
         )
 
@@ -319,7 +281,6 @@ def test_mistakes(options, message):
         (skci.DCGCI(log_base=1), Y, "log_base must be a number above 1"),
         (skci.MeanAveragePrecisionCI(relevance_level=0), Y, "relevance_level must be"),
         (skci.CoverageErrorCI(), [[2, 0, 1]] * 20, "must hold 0 and 1 for 'coverage"),
-        (NDCGCI(zero_division=2), Y, "zero_division must be"),
     ],
 )
 def test_mistakes_of_options(metric, y, message):
@@ -339,104 +300,34 @@ def each_precision(queries, rankings):
 
 
 def test_functions_of_users_take_a_row_for_each_query():
+    of_rows = partial(make_metric_ci, rank_biased_precision, of="rows")
     own = {"name": "rbp", "bounds": (0, 1)}
     metrics = [
-        make_metric_ci(rank_biased_precision, of="rows", reads="scores", **own),
-        make_metric_ci(rank_biased_precision, of="rows", reads="items", **own),
+        of_rows(reads="scores", **own),
+        of_rows(reads="items", **own),
         make_metric_ci(lambda x: x, features=each_precision, reads="items", **own),
     ]
     rng = np.random.default_rng(0)
     truth = rng.binomial(1, 0.3, (40, 6)).astype(float)
     scores = truth + rng.normal(size=truth.shape)
     values = np.ravel(each_precision(truth, scores))
+    columns = {"y_true": truth.ravel(), "y_score": scores.ravel()}
     for metric in metrics:
-        report = joint_report(
-            truth,
-            {"A": scores} if metric.reads == "items" else None,
-            y_score={"A": scores},
-            metrics=[metric, "ndcg"],
-            method={"rbp": "delta", "*": None},
-        )
-        estimate = report["A", "rbp"]
-        assert estimate == pytest.approx(values.mean())
-        assert estimate.standard_error == pytest.approx(
-            values.std(ddof=1) / np.sqrt(len(values))
-        )
-        assert report["A", "ndcg"] == pytest.approx(NDCGCI()(truth, scores))
-    query, truth, scores = np.repeat(np.arange(40), 6), truth.ravel(), scores.ravel()
-    for metric in metrics[:2]:
         predicted = {"y_pred": scores} if metric.reads == "items" else {}
+        names = [metric, "ndcg"]
+        report = joint_report(truth, y_score=scores, metrics=names, **predicted)
+        estimate = report["y_pred", "rbp"]
+        assert estimate == pytest.approx(values.mean())
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        assert estimate.standard_error == pytest.approx(error)
+        assert report["y_pred", "ndcg"] == pytest.approx(NDCGCI()(truth, scores))
+    query = np.repeat(np.arange(40), 6)
+    for metric in metrics[:2]:
+        predicted = {"y_pred": scores.ravel()} if metric.reads == "items" else {}
         with pytest.raises(TypeError, match="the function of 'rbp' must"):
-            joint_report(
-                truth,
-                **predicted,
-                y_score=scores,
-                metrics=[metric, "ndcg"],
-                query=query,
-            )
+            joint_report(**columns, **predicted, metrics=[metric, "ndcg"], query=query)
         with pytest.raises(TypeError, match="no option query"):
-            metric(truth, scores, query=query)
-
-
-# Other packages
-
-
-def runs(rows):
-    """Relevances and a run by the names of queries and documents."""
-    names = [f"d{k:04}" for k in range(len(rows))]
-    rows = rows.assign(document=names)
-    qrels, run = {}, {}
-    for query, own in rows.groupby("query"):
-        qrels[str(query)] = dict(zip(own.document, own.relevance.tolist(), strict=True))
-        known = own.dropna(subset="score")
-        run[str(query)] = dict(zip(known.document, known.score.tolist(), strict=True))
-    return qrels, run
-
-
-def test_equals_trec_eval():
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    # Of tied documents trec_eval has the last name first.
-    rows = ROWS.assign(score=ROWS.score.mask(np.arange(len(ROWS)) % 7 == 0))[::-1]
-    qrels, run = runs(rows[::-1])
-    names = {
-        "ndcg": "ndcg",
-        "ndcg@5": "ndcg_cut_5",
-        "map": "map",
-        "map@5": "map_cut_5",
-        "mrr": "recip_rank",
-        "recall@5": "recall_5",
-        "precision@5": "P_5",
-        "hit_rate@5": "success_5",
-    }
-    found = pytrec_eval.RelevanceEvaluator(qrels, {*names.values()}).evaluate(run)
-    for name, theirs in names.items():
-        metric = skci.metrics.names.resolve_metric(name)._replace({"ties": "order"})
-        ours = metric(rows.relevance, rows.score, query=rows["query"])
-        expected = [each[theirs] for each in found.values()]
-        assert ours == pytest.approx(np.mean(expected), rel=1e-12), name
-        error = np.std(expected, ddof=1) / np.sqrt(len(expected))
-        assert ours.standard_error == pytest.approx(error, rel=1e-10), name
-
-
-def test_equals_ranx():
-    ranx = pytest.importorskip("ranx")
-    rows = some_queries(tied=False, seed=5)
-    qrels, run = runs(rows)
-    names = [
-        "ndcg",
-        "ndcg@5",
-        "map",
-        "map@5",
-        "mrr",
-        "mrr@3",
-        "recall@5",
-        "precision@5",
-    ]
-    names += ["hit_rate@5"]
-    found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names)
-    report = report_on(rows, names)
-    for name in names:
-        assert report["score", name] == pytest.approx(found[name], rel=1e-10), name
+            metric(*columns.values(), query=query)
 
 
 # Estimators
@@ -461,25 +352,20 @@ def documents(seed=0, n_queries=40, size=6):
 
 def test_rankers_are_evaluated_by_what_they_predict():
     X, y, query, truth, scores = documents()
-    evaluator = skci.JointEvaluator({"A": Ranker()}, ["ndcg@3", "mrr"])
+    names = ["ndcg@3", "mrr"]
+    evaluator = skci.JointEvaluator({"A": Ranker()}, names)
     report = evaluator.evaluate(X, y, query=query)
     expected = sk.ndcg_score(truth, scores, k=3)
     assert report["A", "ndcg@3"] == pytest.approx(expected, rel=1e-12)
-    again = skci.joint_report(
-        y, y_score=X[:, 0], metrics=["ndcg@3", "mrr"], query=query
-    )
-    for name in ("ndcg@3", "mrr"):
-        limits = again["y_pred", name].confidence_interval()
-        assert report["A", name].confidence_interval() == limits
-    scorer = skci.NDCGCI(k=3).scorer()
+    again = joint_report(y, y_score={"A": X[:, 0]}, metrics=names, query=query)
+    assert report.to_dict() == again.to_dict()
+    scorer = NDCGCI(k=3).scorer()
     assert scorer(Ranker(), X, y, query=query) == pytest.approx(expected, rel=1e-12)
-    assert repr(scorer) == "NDCGCI(k=3).scorer()"
     with pytest.raises(ValueError, match=r"^'ndcg@3' requires either a query for"):
         evaluator.evaluate(X, y)
+    evaluator = skci.JointEvaluator({"A": Ranker()}, ["mrr", "roc_auc"])
     with pytest.raises(TypeError, match="need an estimator with predict_proba"):
-        skci.JointEvaluator({"A": Ranker()}, ["mrr", "roc_auc"]).evaluate(
-            X, y > 0, query=query
-        )
+        evaluator.evaluate(X, y > 0, query=query)
 
 
 def test_classifiers_rank_by_the_probability_of_label_1():
@@ -492,10 +378,9 @@ def test_classifiers_rank_by_the_probability_of_label_1():
         evaluator = skci.JointEvaluator({"A": model}, metrics)
         report = evaluator.evaluate(X, relevant, query=query)
         assert report["A", "ndcg@3"] == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(
-        ValueError, match="scores need an estimator with two classes, incl"
-    ):
-        evaluator = skci.JointEvaluator({"A": LogisticRegression().fit(X, y)}, "ndcg")
+    evaluator = skci.JointEvaluator({"A": LogisticRegression().fit(X, y)}, "ndcg")
+    message = "scores need an estimator with two classes, incl"
+    with pytest.raises(ValueError, match=message):
         evaluator.evaluate(X, y, query=query)
 
 

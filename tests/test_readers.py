@@ -85,21 +85,17 @@ def test_runs_have_the_numbers_of_trec_eval(files):
     assert gain == pytest.approx((2 / 4 - 2 / 5) / 2 / 4)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        lambda: (StringIO(QRELS), {"first": StringIO(RUN)}),
-        lambda: (by_query(QRELS, 3), {"first": by_query(RUN, 4)}),
-    ],
-)
-def test_open_files_and_mappings_are_read_as_paths_are(files, source):
+def test_open_files_and_mappings_are_read_as_paths_are(files):
     expected = trec(files / "qrels.txt", files / "first.run.gz")
-    found = trec(*source())
-    assert list(found["y_score"]) == ["first"]
-    for name in ("y_true", "query"):
-        np.testing.assert_array_equal(found[name], expected[name])
-    scores = found["y_score"]["first"], expected["y_score"]["first"]
-    np.testing.assert_array_equal(*scores)
+    for source in (
+        (StringIO(QRELS), {"first": StringIO(RUN)}),
+        (by_query(QRELS, 3), {"first": by_query(RUN, 4)}),
+    ):
+        found = trec(*source)
+        for name in ("y_true", "query"):
+            np.testing.assert_array_equal(found[name], expected[name])
+        scores = found["y_score"]["first"], expected["y_score"]["first"]
+        np.testing.assert_array_equal(*scores)
 
 
 def test_queries_that_a_run_lacks_count_as_0():
@@ -124,59 +120,51 @@ def test_lists_and_sets_of_items():
     assert "in 5 queries" in str(report)
 
 
-@pytest.mark.parametrize(
-    ("truth", "items", "error", "message"),
-    [
-        ({"u": [1]}, [2, 1, 2], ValueError, r"A\['u'\] must have distinct documents"),
-        ({"u": [1, 1]}, [1], ValueError, r"qrels\['u'\] must have distinct documents"),
-        ({"u": [1]}, {1, 2}, TypeError, r"A\['u'\] must be a mapping .* or a list"),
-        ({"u": "ab"}, [1], TypeError, r"qrels\['u'\] must be a mapping .* got 'ab'"),
-    ],
-)
-def test_mistakes_in_lists_of_items(truth, items, error, message):
-    with pytest.raises(error, match=message):
-        trec(truth, {"A": {"u": items}})
+def run_of(text, qrels=QRELS):
+    return trec(StringIO(qrels), {"A": StringIO(text)})
 
 
 @pytest.mark.parametrize(
-    ("qrels", "runs", "message"),
+    ("call", "message"),
     [
         (
-            QRELS + "q1 0 a 1",
-            {"A": RUN},
-            "qrels, line 14: each document must occur once",
+            lambda: trec({"u": [1]}, {"A": {"u": [2, 2]}}),
+            r"A\['u'\] must have distinct",
         ),
-        (QRELS, {"A": RUN + "q4 Q0 c 3 1 A"}, "A, line 15: .* got 'c' twice for 'q4'"),
-        (QRELS, {"A": "q1 Q0 a 1 high A"}, "A, line 1: .* with a number as score"),
-        (QRELS, {"A": "q1 Q0 a 1 nan A"}, "A, line 1: .* with a number as score"),
+        (lambda: trec({"u": [1, 1]}, {}), r"qrels\['u'\] must have distinct documents"),
+        (lambda: run_of(RUN, QRELS + "q1 0 a 1"), "qrels, line 14: each document must"),
         (
-            QRELS,
-            {"A": "q1 a 0.3"},
-            "A, line 1: the line must have 6 columns, query, Q0",
+            lambda: run_of(RUN, "q1 a 1"),
+            "qrels, line 1: .* have 4 columns, query, iter",
         ),
         (
-            "q1 a 1",
-            {"A": RUN},
-            "qrels, line 1: the line must have 4 columns, query, iteration",
+            lambda: run_of(RUN + "q4 Q0 c 3 1 A"),
+            "A, line 15: .* got 'c' twice for 'q4'",
         ),
-        (QRELS, {"A": "q7 Q0 a 1 1 A"}, "the run 'A' must have documents for queries"),
+        (lambda: run_of("q1 Q0 a 1 high A"), "A, line 1: .* with a number as score"),
+        (lambda: run_of("q1 Q0 a 1 nan A"), "A, line 1: .* with a number as score"),
+        (lambda: run_of("q1 a 0.3"), "A, line 1: .* must have 6 columns, query, Q0"),
+        (lambda: run_of("q7 Q0 a 1 1 A"), "run 'A' must have documents for queries"),
+        (lambda: trec({}, StringIO(RUN)), "without a name must be passed in a map"),
+        (lambda: trec({}, ["a.run.gz", "a.txt"]), "runs must have distinct names"),
     ],
 )
-def test_mistakes_in_files_of_trec(qrels, runs, message):
-    runs = {name: StringIO(text) for name, text in runs.items()}
+def test_mistakes_in_runs(call, message):
     with pytest.raises(ValueError, match=message):
-        trec(StringIO(qrels), runs)
+        call()
 
 
-def test_runs_must_have_names(files):
-    with pytest.raises(
-        ValueError, match="an open file without a name must be passed in a map"
-    ):
-        trec(files / "qrels.txt", StringIO(RUN))
-    with pytest.raises(ValueError, match="runs must have distinct names"):
-        trec(files / "qrels.txt", [files / "first.run.gz", files / "first.txt"])
-    with pytest.raises(TypeError, match="qrels must be a path or an open file, got 3"):
-        trec(3, files / "first.run.gz")
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ({"u": [1]}, r"A\['u'\] must be a mapping .* or a list"),
+        ({"u": "ab"}, r"qrels\['u'\] must be a mapping .* got 'ab'"),
+        (3, "qrels must be a path or an open file, got 3"),
+    ],
+)
+def test_what_is_no_run(qrels, message):
+    with pytest.raises(TypeError, match=message):
+        trec(qrels, {"A": {"u": {1, 2}}})
 
 
 def test_the_shell_reports_on_runs(files, capsys):
@@ -211,7 +199,9 @@ def with_ids(text, layout, order=(0, 1, 2)):
 @pytest.mark.parametrize("layout", ["kaldi", "trn"])
 def test_transcripts_are_joined_by_their_ids(layout, tmp_path):
     expected = {"y_true": SAID.split("\n"), "y_pred": {"large": HEARD.split("\n")}}
-    assert transcripts(StringIO(SAID), {"large": StringIO(HEARD)}) == expected
+    for options in ({}, {"layout": "lines"}):
+        found = transcripts(StringIO(SAID), {"large": StringIO(HEARD)}, **options)
+        assert found == expected
     (tmp_path / "large.txt").write_text(with_ids(HEARD, layout, (2, 0, 1)))
     found = transcripts(
         StringIO(with_ids(SAID, layout)),
@@ -222,46 +212,33 @@ def test_transcripts_are_joined_by_their_ids(layout, tmp_path):
     assert found == expected | {"groups": ["anna", "anna", "bert"]}
 
 
+LINES, KALDI, TRN = ({"layout": layout} for layout in ("lines", "kaldi", "trn"))
+
+
 @pytest.mark.parametrize(
-    ("said", "heard", "layout", "message"),
+    ("said", "heard", "options", "message"),
     [
         (
-            SAID,
-            "turn\non",
-            "lines",
+            *(SAID, "turn\non", LINES),
             "'A' must have the 3 utterances .* only one of the two files has line 3",
         ),
-        (
-            "u1 a\nu2 b",
-            "u1 a\nu3 b",
-            "kaldi",
-            "got 2; only one of the two files has u2 and u3",
-        ),
-        (
-            "u1 a\nu1 b",
-            "u1 a",
-            "kaldi",
-            "reference, line 2: .* a different ID in each line",
-        ),
+        ("u1 a\nu2 b", "u1 a\nu3 b", KALDI, "got 2; only one .* has u2 and u3"),
+        ("u1 a\nu1 b", "u1 a", KALDI, "reference, line 2: .* a different ID in each"),
         (
             "a (u1)",
             "a\n",
-            "trn",
+            TRN,
             "A, line 1: the trn layout must have a .* ID .* got 'a'",
         ),
-        ("a", "a", "csv", "layout must be one of"),
+        ("a", "a", {"layout": "csv"}, "layout must be one of"),
+        (SAID, HEARD, {"speaker": str}, "speaker must be .* of the ID .* layout=None"),
+        ("on (a-1)\nme (a-2)", "on", {}, "layout must be given.*layout='trn' if"),
+        ("a-1 on\na-2 me", "on", {}, "layout must be given.*layout='kaldi' if"),
     ],
 )
-def test_mistakes_in_transcripts(said, heard, layout, message):
+def test_mistakes_in_transcripts(said, heard, options, message):
     with pytest.raises(ValueError, match=message):
-        transcripts(StringIO(said), {"A": StringIO(heard)}, layout=layout)
-
-
-def test_speakers_need_ids():
-    with pytest.raises(
-        ValueError, match=r"speaker must be a function of the ID .* layout=None"
-    ):
-        transcripts(StringIO(SAID), {"A": StringIO(HEARD)}, speaker=str)
+        transcripts(StringIO(said), {"A": StringIO(heard)}, **options)
 
 
 def objects_and_detections():
@@ -378,47 +355,38 @@ def test_intervals_of_detections_are_by_image():
 def test_areas_without_objects_have_no_metrics():
     truth, found = objects_and_detections()
     large = [x for x in truth["annotations"] if x["area"] > 96**2]
-    metrics = coco(truth | {"annotations": large}, found)["metrics"]
-    assert [metric.name for metric in metrics if " " in metric.name] == [
-        *("AP large", "AR large")
-    ]
+    names = [x.name for x in coco(truth | {"annotations": large}, found)["metrics"]]
+    assert [name for name in names if " " in name] == ["AP large", "AR large"]
+
+
+TRUTH, FOUND = objects_and_detections()
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "found", "message"),
     [
         (
             {"images": None},
+            [],
             "annotations: the file must have an array of images, as in COCO",
         ),
-        ({"annotations": [{"id": 1}]}, "entry 0 of annotations must have 'image_id'"),
-        ({"found": [{"bbox": 1}]}, "A: entry 0 of detections must have 'image_id'"),
-        ({"found": {}}, "A: the file must have an array of detections"),
-        ({"images": [{"id": 77}]}, "annotations: entry 0 must be in an image of"),
+        (
+            {"annotations": [{"id": 1}]},
+            [],
+            "entry 0 of annotations must have 'image_id'",
+        ),
+        ({}, [{"bbox": 1}], "A: entry 0 of detections must have 'image_id'"),
+        ({}, {}, "A: the file must have an array of detections"),
+        ({"images": [{"id": 77}]}, [], "annotations: entry 0 must be in an image of"),
     ],
 )
-def test_mistakes_in_detections(change, message):
-    truth, found = objects_and_detections()
-    found = change.pop("found", found["A"])
+def test_mistakes_in_detections(change, found, message):
     with pytest.raises(ValueError, match=message):
-        coco(truth | change, {"A": found})
+        coco(TRUTH | change, {"A": found})
 
 
 def test_detections_must_be_json():
     with pytest.raises(ValueError, match="annotations: the file must be JSON"):
         coco(StringIO("id,box"), {"A": []})
     with pytest.raises(ValueError, match="detections must have files of at least one"):
-        coco(objects_and_detections()[0], {})
-
-
-@pytest.mark.parametrize(
-    ("lines", "layout"),
-    [("turn on (a-1)\ncall me (a-2)", "trn"), ("a-1 on\na-2 me", "kaldi")],
-)
-def test_lines_that_may_have_ids_need_a_layout(lines, layout):
-    def read(**options):
-        return transcripts(StringIO(lines), {"A": StringIO(lines)}, **options)
-
-    with pytest.raises(ValueError, match=f"layout must be given.*layout='{layout}' if"):
-        read()
-    assert read(layout="lines")["y_true"] == lines.splitlines()
+        coco(TRUTH, {})

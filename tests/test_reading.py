@@ -1,7 +1,6 @@
 """Named columns, other types and rounded probabilities, as tools return them."""
 
 import pickle
-import warnings
 from functools import partial
 
 import numpy as np
@@ -12,35 +11,15 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import MultiLabelBinarizer
+from slow import in_turn
 
-from skci import (
-    F1CI,
-    NDCGCI,
-    AccuracyCI,
-    AveragePrecisionCI,
-    BrierScoreCI,
-    JointAccumulator,
-    JointEvaluator,
-    LogLossCI,
-    PrecisionCI,
-    RecallCI,
-    RocAucCI,
-    SpecificityCI,
-    TopKAccuracyCI,
-    calibration_report,
-    cross_validate_report,
-    importance_report,
-    joint_report,
-    make_metric_ci,
-    roc_report,
-)
+import skci
+from skci import F1CI, AccuracyCI, JointEvaluator, LogLossCI, RocAucCI, joint_report
 
 RNG = np.random.default_rng(0)
 N = 240
@@ -48,11 +27,13 @@ X = RNG.normal(size=(N, 3))
 NAMES = ["cat", "dog", "fish"]
 CODE = np.argmax(X + RNG.normal(size=(N, 3)), axis=1)
 ANIMAL = np.array(NAMES)[CODE]
+NO_CAT = np.where(CODE == 0, "dog", ANIMAL)
 SHARES = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)  # columns in sorted order
 SHUFFLED = pd.DataFrame(SHARES, columns=NAMES)[["dog", "fish", "cat"]]
-IS_CAT = CODE == 0
-ANSWER = np.where(IS_CAT, "yes", "no")
+CAT = (CODE == 0).astype(int)
+ANSWER = np.where(CAT, "yes", "no")
 P_YES = np.clip(SHARES[:, 0], 0.01, 0.99)
+GUESS = (P_YES > 0.5).astype(int)
 LATER = pd.DataFrame({"yes": P_YES, "no": 1 - P_YES})
 TARGETS = pd.DataFrame((X + RNG.normal(size=X.shape) > 0).astype(int), columns=NAMES)
 TARGET_SCORES = pd.DataFrame(X, columns=NAMES)[["fish", "cat", "dog"]]
@@ -76,44 +57,37 @@ FRAMES = [pd.DataFrame, polars_frame, arrow_table]
 @pytest.mark.parametrize(
     ("metric", "of_sklearn"),
     [
-        (LogLossCI(), lambda y, p: log_loss(y, p, labels=NAMES)),
+        (LogLossCI(), partial(log_loss, labels=NAMES)),
         (RocAucCI(), partial(roc_auc_score, multi_class="ovr")),
-        (
-            TopKAccuracyCI(),
-            lambda y, p: sk.top_k_accuracy_score(y, p, k=2, labels=NAMES),
-        ),
+        (skci.TopKAccuracyCI(), partial(sk.top_k_accuracy_score, labels=NAMES)),
     ],
 )
 def test_probabilities_are_read_by_the_names_of_the_labels(frame, metric, of_sklearn):
     right = of_sklearn(ANIMAL, SHARES)
     assert_allclose(float(metric(ANIMAL, frame(SHUFFLED))), right)
-    report = joint_report(
-        ANIMAL,
-        y_score={"named": frame(SHUFFLED), "in order": SHARES},
-        metrics={"m": metric},
-    )
-    assert_allclose(report.estimates, right)
-    alone = joint_report(ANIMAL, y_score=frame(SHUFFLED), metrics={"m": metric})
-    assert_allclose(alone.estimates, right)
-    assert alone.models == ["y_pred"]
+    named = {"named": frame(SHUFFLED), "in order": SHARES}
+    for y_score in (named, frame(SHUFFLED)):
+        report = joint_report(ANIMAL, y_score=y_score, metrics={"m": metric})
+        assert_allclose(report.estimates, right)
+        assert report.models == ([*named] if y_score is named else ["y_pred"])
 
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_two_labels_are_read_by_name(frame):
-    right = roc_auc_score(IS_CAT, P_YES)
-    assert_allclose(float(RocAucCI(pos_label="yes")(ANSWER, frame(LATER))), right)
-    assert_allclose(float(RocAucCI(pos_label="no")(ANSWER, frame(LATER))), right)
+    right = roc_auc_score(CAT, P_YES)
+    for label in ("yes", "no"):
+        metric = RocAucCI(pos_label=label)
+        assert_allclose(float(metric(ANSWER, frame(LATER))), right)
     report = joint_report(
         ANSWER, y_score=frame(LATER), metrics="roc_auc", pos_label="yes"
     )
     assert_allclose(report.estimates, right)
-    curve = roc_report(ANSWER, frame(LATER), pos_label="yes")
-    same = roc_report(ANSWER, P_YES, pos_label="yes")
-    assert_allclose(curve.estimates, same.estimates)
-    bins = calibration_report(ANSWER, frame(LATER), pos_label="yes")
-    assert_allclose(
-        bins.estimates, calibration_report(ANSWER, P_YES, pos_label="yes").estimates
-    )
+    for function in (skci.roc_report, skci.calibration_report):
+        found, expected = (
+            function(ANSWER, scores, pos_label="yes").estimates
+            for scores in (frame(LATER), P_YES)
+        )
+        assert_allclose(found, expected)
 
 
 @pytest.mark.parametrize(
@@ -123,21 +97,20 @@ def test_two_labels_are_read_by_name(frame):
         ([0, 1], ["1", "0"]),
         ([0.0, 1.0], ["1.0", "0.0"]),
         ([False, True], ["True", "False"]),
-        ([1, 2], [2, 1]),
         ([-1, 1], ["1", "-1"]),
     ],
 )
 def test_names_are_labels_as_they_are_written(labels, columns):
-    y = np.array(labels)[IS_CAT.astype(int)]
     frame = pd.DataFrame({columns[0]: P_YES, columns[1]: 1 - P_YES})
     metric = RocAucCI(pos_label=labels[1])
-    assert_allclose(float(metric(y, frame)), roc_auc_score(IS_CAT, P_YES))
+    found = metric(np.array(labels)[CAT], frame)
+    assert_allclose(float(found), roc_auc_score(CAT, P_YES))
 
 
 @pytest.mark.parametrize(
-    "columns", [range(3), ["0", "1", "2"], ["p_dog", "p_cat", "p_fish"], list("zyx")]
+    ("columns", "first"),
+    in_turn([range(3), ["0", "1", "2"], ["p_dog", "p_cat", "p_fish"]], [0, 1, 5]),
 )
-@pytest.mark.parametrize("first", [0, 1, 5])
 def test_columns_with_other_names_go_by_position(columns, first):
     frame = pd.DataFrame(SHARES, columns=columns)
     assert_allclose(float(LogLossCI()(CODE + first, frame)), log_loss(CODE, SHARES))
@@ -147,7 +120,7 @@ def test_two_models_that_are_named_as_labels_stay_two():
     scores = {"no": RNG.random(N), "yes": P_YES}
     report = joint_report(ANSWER, y_score=scores, metrics="roc_auc", pos_label="yes")
     assert report.models == ["no", "yes"]
-    right = [roc_auc_score(IS_CAT, each) for each in scores.values()]
+    right = [roc_auc_score(CAT, each) for each in scores.values()]
     assert_allclose(report.estimates, right)
 
 
@@ -157,9 +130,13 @@ def test_two_models_that_are_named_as_labels_stay_two():
     [
         (ANIMAL, SHUFFLED.rename(columns={"cat": "bird"}), LogLossCI()),
         (ANIMAL, SHUFFLED[["cat", "dog"]], RocAucCI()),
-        (np.where(CODE == 0, "dog", ANIMAL), SHUFFLED, RocAucCI(pos_label="fish")),
+        (NO_CAT, SHUFFLED, RocAucCI(pos_label="fish")),
         (ANSWER, LATER[["no"]], RocAucCI(pos_label="yes")),
-        (TARGETS, TARGET_SCORES.rename(columns={"cat": "bird"}), AveragePrecisionCI()),
+        (
+            TARGETS,
+            TARGET_SCORES.rename(columns={"cat": "bird"}),
+            skci.AveragePrecisionCI(),
+        ),
     ],
 )
 def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric):
@@ -171,11 +148,17 @@ def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric
         metric(y_true, frame(scores))
 
 
+@pytest.mark.parametrize("columns", [NAMES, ["Cat", "dog"]])
+def test_a_frame_named_by_some_labels_or_by_more_is_not_several_models(columns):
+    frame = pd.DataFrame(RNG.dirichlet(np.ones(len(columns)), N), columns=columns)
+    message = "y_score must have columns .* exactly .*, got"
+    with pytest.raises(ValueError, match=message):
+        joint_report(np.where(CAT, "cat", "dog"), y_score=frame, metrics="log_loss")
+
+
 def test_labels_that_do_not_occur_are_named_by_an_option():
-    y = np.where(CODE == 0, "dog", ANIMAL)
-    metric = LogLossCI(labels=NAMES)
-    right = log_loss(y, SHARES, labels=NAMES)
-    assert_allclose(float(metric(y, SHUFFLED)), right)
+    right = log_loss(NO_CAT, SHARES, labels=NAMES)
+    assert_allclose(float(LogLossCI(labels=NAMES)(NO_CAT, SHUFFLED)), right)
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -185,26 +168,15 @@ def test_scores_of_targets_are_read_by_name(frame):
     assert_allclose(float(RocAucCI()(frame(TARGETS), frame(TARGET_SCORES))), right)
     report = joint_report(TARGETS, y_score=frame(TARGET_SCORES), metrics="roc_auc")
     assert_allclose(report.estimates, right)
-    documents = NDCGCI()(frame(TARGETS), frame(TARGET_SCORES))
+    documents = skci.NDCGCI()(frame(TARGETS), frame(TARGET_SCORES))
     assert_allclose(float(documents), sk.ndcg_score(TARGETS, X))
-
-
-@pytest.mark.parametrize("frame", FRAMES)
-def test_predictions_of_targets_in_another_order_are_an_error(frame):
-    message = (
-        "^y_pred must have the same columns as y_true, got the same labels in another"
-    )
-    with pytest.raises(ValueError, match=message):
-        F1CI(average="macro")(frame(TARGETS), frame(TARGETS[NAMES[::-1]]))
 
 
 @pytest.mark.parametrize("frame", [*FRAMES, lambda data: data.to_dict("list")])
 def test_columns_of_data_are_read_by_name(frame):
-    data = frame(SHUFFLED.assign(animal=ANIMAL, p1=SHARES[:, 0], p2=SHARES[:, 1]))
-    for y_score, models in (
-        ({"m": ["dog", "fish", "cat"]}, ["m"]),
-        (["dog", "fish", "cat"], ["y_pred"]),
-    ):
+    data = frame(SHUFFLED.assign(animal=ANIMAL))
+    columns = ["dog", "fish", "cat"]
+    for y_score, models in (({"m": columns}, ["m"]), (columns, ["y_pred"])):
         report = joint_report("animal", y_score=y_score, data=data, metrics="log_loss")
         assert report.models == models
         assert_allclose(report.estimates, log_loss(ANIMAL, SHARES))
@@ -221,19 +193,17 @@ def test_labels_and_scores_of_a_model_without_a_name():
         joint_report(ANIMAL, guess, y_score=others, metrics=metrics)
 
 
-@pytest.mark.parametrize("with_proxy", [False, True])
-@pytest.mark.parametrize("with_probability", [False, True])
+PROXY = {"proxy": np.array(NAMES)[SHARES.argmax(axis=1)]}
+PROBABILITY = {"label_probability": np.full(N, 0.5)}
+
+
+@pytest.mark.parametrize("options", [PROXY, PROBABILITY, PROXY | PROBABILITY])
 @pytest.mark.parametrize("alone", [False, True])
-def test_scores_beside_a_proxy_are_read_by_name(with_proxy, with_probability, alone):
+def test_scores_beside_a_proxy_are_read_by_name(options, alone):
     known = np.where(RNG.random(N) < 0.5, ANIMAL, None)
-    options = {"metrics": "log_loss"}
-    if with_proxy or not with_probability:
-        options["proxy"] = np.array(NAMES)[SHARES.argmax(axis=1)]
-    if with_probability:
-        options["label_probability"] = np.full(N, 0.5)
     named, by_position = (
-        joint_report(known, y_score=each if alone else {"y_pred": each}, **options)
-        for each in (SHUFFLED, SHARES)
+        joint_report(known, y_score=scores, metrics="log_loss", **options)
+        for scores in (SHUFFLED if alone else {"y_pred": SHUFFLED}, SHARES)
     )
     assert named.models == ["y_pred"]
     assert_allclose(named.estimates, by_position.estimates)
@@ -241,7 +211,7 @@ def test_scores_beside_a_proxy_are_read_by_name(with_proxy, with_probability, al
 
 
 def test_batches_and_blocks_are_read_by_name():
-    accumulator = JointAccumulator("log_loss", labels=NAMES)
+    accumulator = skci.JointAccumulator("log_loss", labels=NAMES)
     first, second = slice(None, 100), slice(100, None)
     accumulator.update(ANIMAL[first], y_score={"m": SHUFFLED[first]})
     accumulator.update(ANIMAL[second], y_score={"m": SHUFFLED[NAMES][second]})
@@ -279,8 +249,7 @@ class Named(ClassifierMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("y", [ANIMAL, ANSWER, IS_CAT.astype(int)])
+@pytest.mark.parametrize(("frame", "y"), in_turn(FRAMES, [ANIMAL, ANSWER, CAT]))
 def test_estimators_that_return_frames_are_read_by_name(frame, y):
     options = {"metrics": "log_loss"}
     plain, named = LogisticRegression().fit(X, y), Named(frame).fit(X, y)
@@ -289,7 +258,9 @@ def test_estimators_that_return_frames_are_read_by_name(frame, y):
     assert_allclose(report.estimates, right)
     assert_allclose(-LogLossCI().scorer()(named, X, y), right)
     by_cv, plain_by_cv = (
-        cross_validate_report({"m": each}, X, y, cv=3, target="fold-models", **options)
+        skci.cross_validate_report(
+            {"m": each}, X, y, cv=3, target="fold-models", **options
+        )
         for each in (Named(frame), LogisticRegression())
     )
     assert_allclose(by_cv.estimates, plain_by_cv.estimates)
@@ -326,19 +297,16 @@ def test_targets_of_all_types_are_read(dtype):
     y, guess = as_type(TARGETS, dtype), as_type(GUESSES, dtype)
     right = sk.f1_score(TARGETS, GUESSES, average="macro")
     assert_allclose(float(F1CI(average="macro")(y, guess)), right)
-    assert_allclose(
-        float(AccuracyCI()(y, GUESSES)), sk.accuracy_score(TARGETS, GUESSES)
-    )
+    accuracy = sk.accuracy_score(TARGETS, GUESSES)
+    assert_allclose(float(AccuracyCI()(y, GUESSES)), accuracy)
     assert_allclose(float(RocAucCI()(y, X)), roc_auc_score(TARGETS, X))
-    report = joint_report(y, {"m": guess}, metrics="f1_macro")
-    assert_allclose(report.estimates, right)
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "boolean", object])
 def test_models_are_fitted_to_targets_of_all_types(dtype):
     options = {"metrics": "f1_macro", "cv": 3, "target": "fold-models"}
     reports = [
-        cross_validate_report(KNeighborsClassifier(), X, y, **options)
+        skci.cross_validate_report(KNeighborsClassifier(), X, y, **options)
         for y in (TARGETS, as_type(TARGETS, dtype))
     ]
     assert_allclose(reports[0].estimates, reports[1].estimates)
@@ -354,42 +322,30 @@ def test_other_entries_of_targets_are_named(entry, shown):
         F1CI(average="macro")(y, GUESSES)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro", "binary"])
-@pytest.mark.parametrize(
-    "tags",
-    [
-        [["a", "b"], ["c"]],
-        [["a"], ["b", "c"]],
-        [["a", "b"], ["b", "c"]],
-        [("a", "b"), ("c",)],
-        [{"a", "b"}, {"c"}],
-        [[1, 2], [3]],
-        pd.Series([["a", "b"], ["c"]]),
-        pd.Series([("a", "b"), ("c",)]),
-        np.array([frozenset("ab"), frozenset("c")]),
-    ],
-)
-def test_lists_of_tags_need_a_binarizer(tags, average):
-    is_series = isinstance(tags, pd.Series)
-    repeated = pd.concat([tags] * 5) if is_series else [*tags] * 5
-    with pytest.raises((ValueError, TypeError), match="MultiLabelBinarizer") as raised:
-        F1CI(average=average)(repeated, repeated)
-    assert "inhomogeneous" not in str(raised.value)
-    y = MultiLabelBinarizer().fit_transform(repeated)
-    assert float(F1CI(average="micro")(y, y)) == 1
-
-
 TAGS = [["a", "b"], ["c"]] * 5
 PAIRS = [["a", "b"], ["b", "c"]] * 5
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
-@pytest.mark.parametrize("tags", [TAGS, PAIRS])
-@pytest.mark.parametrize("make", [pd.Series, polars.Series, pyarrow.array, list])
-@pytest.mark.parametrize("other", [pd.Series, polars.Series, list])
-def test_lists_of_tags_in_columns_of_two_kinds(make, other, tags, average):
-    with pytest.raises((ValueError, TypeError), match=r"got .*MultiLabelBinarizer"):
-        F1CI(average=average)(make(tags), other(tags))
+@pytest.mark.parametrize("average", ["micro", "binary"])
+@pytest.mark.parametrize(
+    ("tags", "others"),
+    [
+        *((tags, tags) for tags in (TAGS, PAIRS, [["a"], ["b", "c"]] * 5)),
+        *((tags, tags) for tags in ([("a", "b"), ("c",)] * 5, [[1, 2], [3]] * 5)),
+        ([{"a", "b"}, {"c"}] * 5, [{"a", "b"}, {"c"}] * 5),
+        (np.array([frozenset("ab"), frozenset("c")] * 5),) * 2,
+        (pd.Series([("a", "b"), ("c",)] * 5),) * 2,
+        (pd.Series(TAGS), TAGS),
+        (PAIRS, pd.Series(PAIRS)),
+        (pyarrow.array(TAGS), polars.Series(TAGS)),
+        (polars.Series(PAIRS), PAIRS),
+    ],
+)
+def test_lists_of_tags_need_a_binarizer(tags, others, average):
+    message = "got .*MultiLabelBinarizer"
+    with pytest.raises((ValueError, TypeError), match=message) as raised:
+        F1CI(average=average)(tags, others)
+    assert "inhomogeneous" not in str(raised.value)
 
 
 @pytest.mark.parametrize("tags", [TAGS, PAIRS])
@@ -398,25 +354,41 @@ def test_columns_of_tags_in_a_frame(make, tags):
     data = make({"y": tags, "p": tags})
     with pytest.raises((ValueError, TypeError), match=r"y.*got .*MultiLabelBinarizer"):
         joint_report("y", {"m": "p"}, data=data, metrics="f1_macro")
-    plain = make({"y": ["a", "b"] * 5, "p": ["a", "b"] * 5})
-    report = joint_report("y", {"m": "p"}, data=plain, metrics="f1_macro")
-    assert report["m", "f1_macro"] == 1
 
 
 # Probabilities
 
+PERCENTAGES = np.linspace(0, 100, 20)
+HALVES = np.full((30, 2), 0.49)
 
-@pytest.mark.parametrize("metric", [BrierScoreCI(), LogLossCI()])
-def test_percentages_are_divided(metric):
-    y, percentages = [0, 1] * 10, np.linspace(0, 100, 20)
-    with pytest.raises(ValueError, match=r"to 100\.0; divide percentages by 100"):
-        metric(y, percentages)
-    with pytest.raises(ValueError, match=r"to 50\.0$"):
-        metric(y, percentages - 50)
+
+@pytest.mark.parametrize(
+    ("n_labels", "scores", "message"),
+    [
+        (2, PERCENTAGES, r"to 100\.0; divide percentages by 100"),
+        (2, PERCENTAGES - 50, r"to 50\.0$"),
+        (2, [0.2, 1.000001] * 6, "got values from 0.2 to 1.000001; np.clip"),
+        (2, [0.2, 1.0001] * 6, "got values from 0.2 to 1.0001; np.clip"),
+        (2, [-1e-5, 0.2] * 6, "got values from -1e-05 to 0.2; np.clip"),
+        (2, [0.2, 3.5] * 6, r"got values from 0\.2 to 3\.5$"),
+        (2, HALVES, "divide each row by its sum"),
+        (
+            3,
+            np.full((30, 3), 0.33),
+            r"with the sum 0\.99; divide each row by .*, as in",
+        ),
+    ],
+)
+def test_scores_that_are_no_probabilities(n_labels, scores, message):
+    y = np.arange(len(scores)) % n_labels
+    metrics = [skci.BrierScoreCI(), LogLossCI()] + [RocAucCI()] * (scores is HALVES)
+    for metric in metrics:
+        with pytest.raises(ValueError, match=message):
+            metric(y, scores)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, float])
-@pytest.mark.parametrize("metric", [BrierScoreCI(), LogLossCI()])
+@pytest.mark.parametrize("metric", [skci.BrierScoreCI(), LogLossCI()])
 def test_rounding_errors_of_probabilities_are_clipped(dtype, metric):
     above = {np.float16: np.float16(1.001)}.get(dtype, np.float32(1.0000001))
     below = {np.float16: np.float16(-0.001)}.get(dtype, np.float32(-1e-7))
@@ -425,33 +397,8 @@ def test_rounding_errors_of_probabilities_are_clipped(dtype, metric):
     given = np.array([above, below, 0.75, 0.25] * 10, dtype=dtype)
     right = metric(y, np.array([1, 0, 0.75, 0.25] * 10, dtype=dtype))
     assert_allclose(metric(y, given).confidence_interval(), (right.low, right.high))
-    if dtype is float:
-        given = np.array([1.0000001, -1e-7, 0.75, 0.25] * 10)
-        assert_allclose(float(metric(y, given)), float(right), rtol=1e-9)
     two = np.column_stack([1 - given, given])
     assert_allclose(float(metric(y, two)), float(right), rtol=1e-3)
-
-
-def test_other_values_are_shown_in_all_digits():
-    for value in (1.000001, 1.0001, -1e-5):
-        scores = [value, 0.2] * 6
-        got = f"got values from {min(scores)} to {max(scores)}; np.clip"
-        with pytest.raises(ValueError, match=got):
-            BrierScoreCI()([1, 0] * 6, scores)
-    with pytest.raises(ValueError, match=r"got values from 0\.2 to 3\.5$"):
-        LogLossCI()([1, 0] * 6, [3.5, 0.2] * 6)
-
-
-def test_rounded_rows_are_told_to_be_divided_by_their_sums():
-    y, rounded = [0, 1, 2] * 10, np.full((30, 3), 0.33)
-    message = r"with the sum 0\.99; divide each row by its sum, as in (.*)$"
-    for metric in (LogLossCI(), BrierScoreCI()):
-        with pytest.raises(ValueError, match=message):
-            metric(y, rounded)
-        repaired = rounded / rounded.sum(axis=1, keepdims=True)
-        assert 0 < float(metric(y, repaired)) < 2
-    with pytest.raises(ValueError, match="divide each row by its sum"):
-        RocAucCI()([0, 1] * 15, np.full((30, 2), 0.49))
 
 
 def forest_like(n_wrong, n=200):
@@ -476,35 +423,23 @@ def test_a_log_loss_that_depends_on_clipping_warns(name, several):
         f"3 of {len(y)} rows have probability 0 for their true label.*{share:.0%}"
     )
     with pytest.warns(UserWarning, match=expected):
-        report = joint_report(y, y_score={"forest": scores}, metrics=name)
+        joint_report(y, y_score={"forest": scores}, metrics=name)
     with pytest.warns(UserWarning, match="^log_loss: .*brier_score$"):
         LogLossCI()(y, scores)
-    assert report.models == ["forest"]
 
 
 @pytest.mark.parametrize("n_wrong", [0, 1])
 def test_a_log_loss_that_hardly_depends_on_clipping_does_not_warn(n_wrong):
     y, p = forest_like(n_wrong, n=40_000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        LogLossCI()(y, p)
-        LogLossCI()(y, y.astype(float))  # perfect
-        BrierScoreCI()(*forest_like(20))
-
-
-def test_a_forest_by_cross_validation_warns():
-    y = IS_CAT.astype(int)
-    forest = RandomForestClassifier(5, random_state=0)
-    with pytest.warns(UserWarning, match="rows have probability 0 for"):
-        cross_validate_report(
-            forest, X, y, metrics="log_loss", cv=3, target="fold-models"
-        )
+    LogLossCI()(y, p)
+    LogLossCI()(y, y.astype(float))  # perfect
+    skci.BrierScoreCI()(*forest_like(20))
 
 
 # Messages
 
 
-@pytest.mark.parametrize("metric", [RocAucCI(), AveragePrecisionCI()])
+@pytest.mark.parametrize("metric", [RocAucCI(), skci.AveragePrecisionCI()])
 def test_scorers_of_words_ask_for_the_positive_label(metric):
     options = {"error_score": "raise"}
     message = "^pos_label must be .*'no', 'yes'.*as in pos_label='yes'$"
@@ -517,51 +452,50 @@ def test_scorers_of_words_ask_for_the_positive_label(metric):
     assert (scores > 0.4).all()
 
 
+WITH_ZEROS = np.column_stack([SHARES, np.zeros((N, 2))])
+
+
 @pytest.mark.parametrize(
-    ("call", "cause"),
+    ("metric", "y", "scores", "cause"),
     [
         (
-            lambda: RocAucCI(labels=range(4))(
-                CODE, np.column_stack([SHARES, np.zeros(N)])
-            ),
+            RocAucCI(labels=range(4)),
+            CODE,
+            WITH_ZEROS[:, :4],
             "no positive row of the class '3', which average='weighted' leaves out;",
         ),
         (
-            lambda: RocAucCI(multi_class="ovo", labels=[*NAMES, "gnu", "yak"])(
-                ANIMAL, np.column_stack([SHARES, np.zeros((N, 2))])
-            ),
+            RocAucCI(multi_class="ovo", labels=[*NAMES, "gnu", "yak"]),
+            ANIMAL,
+            WITH_ZEROS,
             "no positive row of the class 'gnu' and 'yak'",
         ),
         (
-            lambda: AveragePrecisionCI()(TARGETS.assign(dog=0), X),
+            skci.AveragePrecisionCI(),
+            TARGETS.assign(dog=0),
+            X,
             "no positive row of the target 'dog', which",
         ),
-        (
-            lambda: RocAucCI()(TARGETS.assign(fish=1), X),
-            "no negative row of the target 'fish';",
-        ),
+        (RocAucCI(), TARGETS.assign(fish=1), X, "no negative row of the target 'fish'"),
     ],
 )
-def test_classes_without_an_area_are_named(call, cause):
+def test_classes_without_an_area_are_named(metric, y, scores, cause):
     with pytest.warns(UndefinedMetricWarning, match=cause):
-        estimate = call()
+        estimate = metric(y, scores)
     assert np.isnan(estimate)
 
 
 def test_a_class_without_a_row_has_no_weight():
-    scores = np.column_stack([SHARES, np.zeros(N)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimate = RocAucCI(labels=range(4), average="weighted")(CODE, scores)
+    metric = RocAucCI(labels=range(4), average="weighted")
     right = roc_auc_score(CODE, SHARES, multi_class="ovr", average="weighted")
-    assert_allclose(float(estimate), right)
+    assert_allclose(float(metric(CODE, WITH_ZEROS[:, :4])), right)
 
 
 @pytest.mark.parametrize(
     ("y", "missing", "label"),
     [
         (ANSWER, None, "'no answer'"),
-        (IS_CAT.astype(int), np.nan, "-1"),
+        (CAT, np.nan, "-1"),
         (ANSWER, pd.NA, "'no answer'"),
     ],
 )
@@ -571,8 +505,6 @@ def test_an_answer_that_is_missing_may_abstain(y, missing, label):
     message = f"^y_pred.* in row 3: .*such as {label}, .* abstain={label}"
     with pytest.raises(ValueError, match=message):
         AccuracyCI()(y, guess)
-    with pytest.raises(ValueError, match=r"^y_pred\['m'\].*abstain="):
-        joint_report(y, {"m": guess}, metrics="accuracy")
     frame = pd.DataFrame({"y": y, "m": pd.Series(guess, dtype=object)})
     with pytest.raises(ValueError, match=r"^y_pred.*abstain="):
         joint_report("y", "m", data=frame, metrics="accuracy")
@@ -580,17 +512,7 @@ def test_an_answer_that_is_missing_may_abstain(y, missing, label):
         AccuracyCI()(guess, y)
 
 
-def test_relevance_below_zero_is_clipped():
-    judged, scores = [1, -2, 0] * 5, [3.0, 2, 1] * 5
-    query = np.arange(15) // 3
-    options = {"y_score": scores, "query": query, "metrics": "ndcg"}
-    with pytest.raises(ValueError, match=r"relevances of 0 or more .*, got -2$"):
-        joint_report(judged, **options)
-    report = joint_report(np.maximum(judged, 0), **options)
-    assert_allclose(report.estimates, 1)
-
-
-@pytest.mark.parametrize("metric", [RecallCI, PrecisionCI, SpecificityCI, F1CI])
+@pytest.mark.parametrize("metric", [skci.RecallCI, F1CI])
 @pytest.mark.parametrize(
     ("labels", "positive", "shown"),
     [
@@ -605,7 +527,7 @@ def test_relevance_below_zero_is_clipped():
     ],
 )
 def test_headers_name_the_positive_label(metric, labels, positive, shown):
-    y, guess = (np.array(labels)[each.astype(int)] for each in (IS_CAT, P_YES > 0.5))
+    y, guess = (np.array(labels)[each] for each in (CAT, GUESS))
     estimate = metric(pos_label=positive)(y, guess)
     name = metric().name
     models = {"A": guess, "B": y}
@@ -619,11 +541,10 @@ def test_headers_name_the_positive_label(metric, labels, positive, shown):
 
 
 def test_headers_name_positive_labels_by_metric():
-    y, guess = IS_CAT + 1, (P_YES > 0.5) + 1
-    metrics = [RecallCI(pos_label=2), PrecisionCI(pos_label=1), "accuracy"]
-    text = str(joint_report(y, guess, metrics=metrics))
+    metrics = [skci.RecallCI(pos_label=2), skci.PrecisionCI(pos_label=1), "accuracy"]
+    text = str(joint_report(CAT + 1, GUESS + 1, metrics=metrics))
     assert "positive label 2 of recall, positive label 1 of precision" in text
-    area = RocAucCI(pos_label=2)(y, P_YES)
+    area = RocAucCI(pos_label=2)(CAT + 1, P_YES)
     assert repr(area).endswith("positive label 2)")
 
 
@@ -635,7 +556,9 @@ def gini_of(y_true, y_score):
 
 
 def gini(**options):
-    return make_metric_ci(gini_of, name="gini", bounds=(-1, 1), of="rows", **options)
+    return skci.make_metric_ci(
+        gini_of, name="gini", bounds=(-1, 1), of="rows", **options
+    )
 
 
 def bias(y_true, y_pred):
@@ -643,24 +566,21 @@ def bias(y_true, y_pred):
     return difference.mean(), difference - difference.mean()
 
 
-CAT = IS_CAT.astype(int)
-GUESS = (P_YES > 0.5).astype(int)
+FITTED = LogisticRegression().fit(X, CAT)
 
 
 @pytest.mark.parametrize(
     "call",
     [
         lambda m: joint_report(CAT, {"m": GUESS}, y_score={"m": P_YES}, metrics=m),
-        lambda m: JointAccumulator(m).update(CAT, GUESS, y_score=P_YES),
-        lambda m: JointEvaluator(LogisticRegression().fit(X, CAT), m).evaluate(X, CAT),
-        lambda m: cross_validate_report(LogisticRegression(), X, CAT, metrics=m),
-        lambda m: importance_report(
-            LogisticRegression().fit(X, CAT), X, CAT, metrics=m
-        ),
+        lambda m: skci.JointAccumulator(m).update(CAT, GUESS, y_score=P_YES),
+        lambda m: JointEvaluator(FITTED, m).evaluate(X, CAT),
+        lambda m: skci.cross_validate_report(FITTED, X, CAT, metrics=m),
+        lambda m: skci.importance_report(FITTED, X, CAT, metrics=m),
     ],
 )
 def test_functions_of_rows_do_not_guess_what_they_read(call):
-    given = make_metric_ci(influence=bias, name="bias", bounds=(-1, 1))
+    given = skci.make_metric_ci(influence=bias, name="bias", bounds=(-1, 1))
     for metric in (gini(), given):
         message = (
             rf"reads must be set for '{metric.name}' .*make_metric_ci\(\.\.\., "
@@ -671,12 +591,8 @@ def test_functions_of_rows_do_not_guess_what_they_read(call):
 
 
 def test_the_name_says_what_a_function_of_rows_reads():
-    report = joint_report(
-        CAT,
-        {"m": GUESS},
-        y_score={"m": P_YES},
-        metrics=["roc_auc", gini(reads="scores")],
-    )
+    metrics = ["roc_auc", gini(reads="scores")]
+    report = joint_report(CAT, {"m": GUESS}, y_score={"m": P_YES}, metrics=metrics)
     assert_allclose(report["m", "gini"], gini_of(CAT, P_YES))
     assert "gini of scores" in str(report)
     assert repr(report["m", "gini"]).startswith("gini (scores) = ")
@@ -685,13 +601,3 @@ def test_the_name_says_what_a_function_of_rows_reads():
     assert repr(alone).startswith("gini (labels) = ")
     with pytest.raises(ValueError, match=r"gini; a metric of scores needs reads="):
         joint_report(CAT, y_score={"m": P_YES}, metrics=gini())
-
-
-@pytest.mark.parametrize("names", [["ant", "bee", "cat"], ["ant", "Bee"]])
-def test_a_frame_named_by_some_labels_or_by_more_is_not_several_models(names):
-    y = np.tile(["ant", "bee"], 30)
-    frame = pd.DataFrame(RNG.dirichlet(np.ones(len(names)), 60), columns=names)
-    with pytest.raises(
-        ValueError, match=r"y_score must have columns .* exactly .*, got"
-    ):
-        joint_report(y, y_score=frame, metrics="log_loss")
