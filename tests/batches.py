@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from battery import quiet
 from scipy.special import expit
+from slow import in_turn
 
 import skci
 from skci import JointAccumulator, joint_report
@@ -38,7 +39,10 @@ OF_ROWS = {
     "several targets": (TARGETS, {"A": TARGETS[::-1]}, None, ["f1_micro", "accuracy"]),
     "scores": (Y, None, SCORES, ["roc_auc", "average_precision"]),
     "labels and scores": (Y, LABELS, SCORES, ["f1", "roc_auc"]),
-    "scores of three classes": (CLASSES, None, SHARES, ["log_loss"]),
+    "scores of three classes": (
+        *(CLASSES, None, SHARES),
+        [skci.LogLossCI(labels=[0, 1, 2])],
+    ),
     "chances": (Y, None, {"A": PROBABILITIES["A"]}, ["roc_auc"]),
     "numbers": (
         *(NUMBERS, {k: NUMBERS + RNG.normal(size=N) for k in "AB"}, None),
@@ -102,14 +106,18 @@ DESIGNS = {
 UNFIT = {"rows": {"equal weights", "all of moments"}, "moments": {"subgroups", "all"}}
 
 
-def cases(*designs):
+def cases():
     """Kinds, each with the designs that it may have."""
     return [
         (kind, design)
         for kind in DATA
-        for design in designs or DESIGNS
+        for design in DESIGNS
         if design not in UNFIT["moments" if kind in OF_MOMENTS else "rows"]
     ]
+
+
+EACH_KIND = in_turn(OF_ROWS, [each for each in DESIGNS if each not in UNFIT["rows"]])
+"""Kinds of rows, each with one of its designs."""
 
 
 def some_rows(values, rows):
@@ -137,12 +145,18 @@ def accumulated(kind, design="simple", parts=3, **options):
     return accumulator
 
 
+def arguments(kind, design="simple"):
+    """Arguments of a report on all rows."""
+    y, predicted, scores, metrics = DATA[kind]
+    columns = {"y_true": y, "y_pred": predicted, "y_score": scores} | DESIGNS[design]
+    return columns | {"metrics": metrics}
+
+
 @cache
 def at_once(kind, design="simple"):
     """Report on all rows; moments have no other method than "delta"."""
-    y, predicted, scores, metrics = DATA[kind]
-    options = {"method": "delta" if kind in OF_MOMENTS else None, "metrics": metrics}
-    return joint_report(y, predicted, y_score=scores, **options, **DESIGNS[design])
+    method = "delta" if kind in OF_MOMENTS else None
+    return joint_report(**arguments(kind, design), method=method)
 
 
 def assert_same(report, expected, exactly=False, limits=1e-6):

@@ -1,5 +1,9 @@
 """Tables of calls and of what they say: parameters of tests, one case a line."""
 
+import builtins
+
+import pytest
+
 from skci.metrics.base import LabelMetricCI
 from skci.metrics.names import listed_metrics
 
@@ -13,5 +17,12 @@ MEASURES = {
 
 def table(text):
     """Parameters from lines with "->" between them; what is long goes on below."""
-    lines = text.strip().replace("\n    ->", "->").splitlines()
+    lines = text.strip().replace("\n    ", " ").splitlines()
     return [tuple(cell.strip() for cell in line.split("->")) for line in lines]
+
+
+def raises(message):
+    """Expect a ValueError, or the type of error that is named before the message."""
+    kind, named, text = message.partition("Error: ")
+    error = getattr(builtins, f"{kind}Error") if named else ValueError
+    return pytest.raises(error, match=text if named else message)

@@ -12,24 +12,23 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from battery import quiet
 from scipy import sparse
-from slow import each_once
+from slow import in_turn
+from tables import table
 
+import skci
 from skci import (
     F1CI,
     AccuracyCI,
     HammingLossCI,
     JointEvaluator,
-    LogLossCI,
     MeanAbsoluteErrorCI,
     RocAucCI,
-    TopKAccuracyCI,
     classification_report_ci,
-    joint_intervals,
     joint_report,
-    precision_recall_report,
-    roc_report,
     threshold_report,
 )
 from skci._arrays import factorise
@@ -55,86 +54,51 @@ def evaluate(X, y, metric="accuracy", **rows):
     return JointEvaluator({"model": Model()}, metric).evaluate(X, y, **rows)
 
 
-def report(parameter, metric="accuracy"):
-    """Call of joint_report in which a parameter is replaced."""
-    rows = {"y_true": Y, "y_pred": P}
-    return lambda values: joint_report(metrics=metric, **rows | {parameter: values})
-
-
-def rows(parameter):
-    """Calls in which a parameter of all rows is replaced."""
-    return [
-        report(parameter),
-        lambda values: F1CI(average="macro")(Y, P, **{parameter: values}),
-        lambda values: RocAucCI()(Y, NUMBERS, **{parameter: values}),
-        lambda values: MeanAbsoluteErrorCI()(NUMBERS, P, **{parameter: values}),
-        lambda values: roc_report(Y, NUMBERS, **{parameter: values}),
-        lambda values: evaluate(X, Y, **{parameter: values}),
-    ]
-
-
-LABELS = {
-    "y_true": [
-        report("y_true"),
-        lambda y: AccuracyCI()(y, P),
-        lambda y: classification_report_ci(y, P),
-        lambda y: roc_report(y, NUMBERS),
-        lambda y: LogLossCI()(y, NUMBERS / 10),
-    ],
-    "y": [lambda y: evaluate(X, y)],
-    "y_pred": [
-        report("y_pred"),
-        lambda p: AccuracyCI()(Y, p),
-        lambda p: classification_report_ci(Y, p),
-    ],
-    "y_pred['a']": [lambda p: joint_report(Y, {"a": p}, metrics="f1")],
-}
-SCORES = {
-    "y_score": [
-        lambda s: RocAucCI()(Y, s),
-        lambda s: joint_report(Y, y_score=s, metrics="roc_auc"),
-        lambda s: roc_report(Y, s),
-        lambda s: precision_recall_report(Y, s),
-        lambda s: threshold_report(Y, s, metrics="f1", thresholds=[0.5]),
-    ],
-    "y_score['a']": [lambda s: joint_report(Y, y_score={"a": s}, metrics="roc_auc")],
-}
-NUMERIC = {
-    "y_true": [
-        lambda y: MeanAbsoluteErrorCI()(y, NUMBERS),
-        lambda y: joint_report(y, NUMBERS, metrics="r2"),
-    ],
-    "y": [lambda y: evaluate(X, y, "mean_absolute_error")],
-    "y_pred": [lambda p: MeanAbsoluteErrorCI()(NUMBERS, p)],
-    "y_pred['a']": [lambda p: joint_report(NUMBERS, {"a": p}, metrics="r2")],
-    **SCORES,
-    "sample_weight": rows("sample_weight"),
-}
-ESTIMATES = {"estimates": [lambda values: joint_intervals(values, np.eye(N))]}
-NAMES = {
-    "groups": rows("groups"),
-    "by": [report("by"), lambda values: evaluate(X, Y, by=values)],
-}
-
-
-def calls(*kinds):
-    return [
-        pytest.param(name, call, id=f"{name}-{k}")
-        for kind in kinds
-        for name, several in kind.items()
-        for k, call in enumerate(several)
-    ]
-
-
-every_parameter = pytest.mark.parametrize(
-    ("name", "call"), calls(LABELS, NUMERIC, NAMES)
-)
-every_number = pytest.mark.parametrize(("name", "call"), calls(NUMERIC, ESTIMATES))
+LABELS = """
+y_true -> joint_report(column, P, metrics="accuracy")
+y_true -> AccuracyCI()(column, P)
+y_true -> classification_report_ci(column, P)
+y_true -> skci.roc_report(column, NUMBERS)
+y_true -> skci.LogLossCI()(column, NUMBERS / 10)
+y -> evaluate(X, column)
+y_pred -> joint_report(Y, column, metrics="accuracy")
+y_pred -> AccuracyCI()(Y, column)
+y_pred -> classification_report_ci(Y, column)
+y_pred['a'] -> joint_report(Y, {"a": column}, metrics="f1")
+by -> joint_report(Y, P, by=column, metrics="accuracy")
+by -> evaluate(X, Y, by=column)
+"""
+OF_ROWS = """
+ROWS -> joint_report(Y, P, ROWS=column, metrics="accuracy")
+ROWS -> F1CI(average="macro")(Y, P, ROWS=column)
+ROWS -> RocAucCI()(Y, NUMBERS, ROWS=column)
+ROWS -> MeanAbsoluteErrorCI()(NUMBERS, P, ROWS=column)
+ROWS -> skci.roc_report(Y, NUMBERS, ROWS=column)
+ROWS -> evaluate(X, Y, ROWS=column)
+"""
+NUMERIC = table("""
+y_true -> MeanAbsoluteErrorCI()(column, NUMBERS)
+y_true -> joint_report(column, NUMBERS, metrics="r2")
+y -> evaluate(X, column, "mean_absolute_error")
+y_pred -> MeanAbsoluteErrorCI()(NUMBERS, column)
+y_pred['a'] -> joint_report(NUMBERS, {"a": column}, metrics="r2")
+y_score -> RocAucCI()(Y, column)
+y_score -> joint_report(Y, y_score=column, metrics="roc_auc")
+y_score -> skci.roc_report(Y, column)
+y_score -> skci.precision_recall_report(Y, column)
+y_score -> threshold_report(Y, column, metrics="f1", thresholds=[0.5])
+y_score['a'] -> joint_report(Y, y_score={"a": column}, metrics="roc_auc")
+""")
+NUMERIC += table(OF_ROWS.replace("ROWS", "sample_weight"))
+NAMES = table(LABELS) + table(OF_ROWS.replace("ROWS", "groups"))
+ESTIMATES = ("estimates", "skci.joint_intervals(column, np.eye(N))")
+every_parameter = pytest.mark.parametrize(("name", "call"), NAMES + NUMERIC)
+every_number = pytest.mark.parametrize(("name", "call"), [*NUMERIC, ESTIMATES])
 
 
 def message_of(call, values, error):
     with pytest.raises(error) as caught:
-        call(values)
+        eval(call, globals(), {"column": values})
     return str(caught.value)
 
 
@@ -142,7 +106,7 @@ def message_of(call, values, error):
 
 NO_ARRAYS = {
     "generator": lambda: (value for value in Y),
-    "iterator": lambda: iter(Y.tolist()),
+    "list_iterator": lambda: iter(Y.tolist()),
     "map": lambda: map(int, Y),
     "int": lambda: 1,
     "float64": lambda: np.float64(0.5),
@@ -153,6 +117,10 @@ NO_ARRAYS = {
     "str": lambda: "010",
     "Model": Model,
 }
+GOT = {
+    "str": r"(str|'010'); .*(also pass the data frame as data=|data\['010'\])",
+    "Model": "Model; JointEvaluator accepts fitted models, and predicts",
+}
 
 
 @every_parameter
@@ -160,80 +128,12 @@ def test_what_is_no_array_is_named(name, call):
     for kind, make in NO_ARRAYS.items():
         values = make()
         message = message_of(call, values, TypeError)
-        assert message.startswith(f"{name} must be a"), kind
-        found = "list_iterator" if kind == "iterator" else kind
-        if kind == "str":
-            remedies = (
-                "to name a column of a data frame, also pass the data frame as data=",
-                "data['010']",
-            )
-            assert message.endswith(remedies)
-        elif kind == "Model" and name.startswith(("y_pred", "y_score")):
-            hint = "; JointEvaluator accepts fitted models, and predicts"
-            assert message.endswith(f", got Model{hint}")
-        else:
-            assert message.endswith(f", got {found}")
-        if kind in ("generator", "iterator", "map"):
+        is_known = kind == "str" or name.startswith(("y_pred", "y_score"))
+        got = GOT.get(kind, kind) if is_known else kind
+        pattern = rf"^{re.escape(name)} must be a.*, got {got}$"
+        assert re.search(pattern, message), kind
+        if kind in ("generator", "list_iterator", "map"):
             assert len(list(values)) == N, kind  # untouched
-
-
-@every_parameter
-def test_mappings_are_no_columns(name, call):
-    message = message_of(call, dict(enumerate([Y[:1]] * N)), (TypeError, ValueError))
-    assert message.startswith(name)
-
-
-@every_parameter
-def test_rows_of_several_lengths(name, call):
-    message = message_of(call, [[1], [1, 2]] * (N // 2), ValueError)
-    assert message.startswith(f"{name} must be a")
-    assert "got nested sequences" in message
-
-
-class Arrow:
-    """A column as of pyarrow: no array, and one that reads as other values."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __len__(self):
-        return len(self.values)
-
-    def __array__(self, dtype=None, copy=None):
-        filled = [self.values[-1] if v is None else v for v in self.values]
-        return np.asarray(filled, dtype=dtype)
-
-    def to_numpy(self, zero_copy_only=True):
-        raise ValueError("needs a copy")
-
-    def to_pylist(self):
-        return list(self.values)
-
-    @property
-    def null_count(self):
-        return sum(value is None for value in self.values)
-
-
-class ArrowTable:
-    """A table as of pyarrow, whose columns are no names."""
-
-    def __init__(self, columns):
-        self._columns = columns
-
-    @property
-    def column_names(self):
-        return list(self._columns)
-
-    @property
-    def columns(self):
-        return list(self._columns.values())
-
-    @property
-    def shape(self):
-        return len(self.columns[0]), len(self.columns)
-
-    def __getitem__(self, name):
-        return self._columns[name]
 
 
 class OnlyToNumpy:
@@ -242,16 +142,6 @@ class OnlyToNumpy:
 
     def to_numpy(self):
         return np.asarray(self.values)
-
-
-def pyarrow_kinds():
-    pa = pytest.importorskip("pyarrow")
-    return {
-        "array": pa.array,
-        "chunked": lambda values: pa.chunked_array([values[:9], values[9:]]),
-        "dictionary": lambda values: pa.array(values).dictionary_encode(),
-        "table": lambda values: pa.table({"column": values}),
-    }
 
 
 COLUMNS = {
@@ -268,13 +158,11 @@ COLUMNS = {
     "DataFrame": lambda values: pd.DataFrame({"column": values}),
     "polars": pl.Series,
     "polars frame": lambda values: pl.DataFrame({"column": values}),
-    "arrow": Arrow,
-    "arrow table": lambda values: ArrowTable({"column": Arrow(values)}),
     "to_numpy": OnlyToNumpy,
-    **{
-        f"pyarrow {kind}": lambda values, kind=kind: pyarrow_kinds()[kind](values)
-        for kind in ("array", "chunked", "dictionary", "table")
-    },
+    "pyarrow": pa.array,
+    "pyarrow chunks": lambda values: pa.chunked_array([values[:9], values[9:]]),
+    "pyarrow dictionary": lambda values: pa.array(values).dictionary_encode(),
+    "pyarrow table": lambda values: pa.table({"column": values}),
 }
 
 
@@ -307,34 +195,34 @@ def test_columns_of_every_container(container):
         assert found.estimates.tolist() == same.estimates.tolist()
 
 
-TABLES = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "arrow": lambda columns: ArrowTable({k: Arrow(v) for k, v in columns.items()}),
-    "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
-}
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_columns_of_tables(kind):
-    table = TABLES[kind]
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_columns_of_tables(frame):
     models = {"a": P.tolist(), "b": Y.tolist()}
     options = {"metrics": "accuracy", "method": "score"}
     by = {"sex": ["f", "m"] * (N // 2), "hard": (NUMBERS > 5).tolist()}
-    found = joint_report(Y, table(models), by=table(by), **options)
+    found = joint_report(Y, frame(models), by=frame(by), **options)
     assert found.to_dict() == joint_report(Y, models, by=by, **options).to_dict()
     targets = {"cat": Y.tolist(), "dog": P.tolist()}
-    found = F1CI(average=None)(table(targets), table(targets))
+    found = F1CI(average=None)(frame(targets), frame(targets))
     assert [metric for _, metric in found] == ["f1[cat]", "f1[dog]"]
 
 
+MASKED = np.ma.masked_array(Y, mask=np.arange(N) < 5)
+# numpy reads nulls in chunks of a dictionary as its last value.
+WITH_NULL = pa.chunked_array([[1, None, *[0, 1] * (N // 2 - 1)]]).dictionary_encode()
+FAULTY = [
+    (dict(enumerate([Y[:1]] * N)), ""),
+    ([[1], [1, 2]] * (N // 2), " must be a.* got nested sequences"),
+    (WITH_NULL, ".*(missing|nan in row 1)"),
+    (MASKED, " must have no masked entries, got 5;"),
+]
+
+
 @every_parameter
-def test_nulls_of_arrow_are_missing(name, call):
-    """pyarrow reads nulls in a dictionary as its last value."""
-    values = [1, None, *[0, 1] * (N // 2 - 1)]
-    message = message_of(call, Arrow(values), ValueError)
-    assert message.startswith(name)
-    assert "missing" in message or "nan in row 1" in message
+def test_faulty_columns_are_named(name, call):
+    for values, fault in FAULTY:
+        message = message_of(call, values, (TypeError, ValueError))
+        assert re.match(re.escape(name) + fault, message), fault
 
 
 # Kinds of numbers
@@ -406,13 +294,6 @@ def test_missing_numbers_are_told_with_their_row(name, call):
         assert fault.endswith(faults), case
 
 
-@every_parameter
-def test_masked_entries_are_refused(name, call):
-    values = np.ma.masked_array(Y, mask=np.arange(N) < 5)
-    message = message_of(call, values, ValueError)
-    assert message.startswith(f"{name} must have no masked entries, got 5;")
-
-
 def test_masked_targets_are_refused():
     targets = np.ma.masked_array(np.c_[Y, P], mask=np.c_[Y, P] == 1)
     for pair in [(targets, targets.data), (targets.data, targets)]:
@@ -423,44 +304,39 @@ def test_masked_targets_are_refused():
 # Weights of any scale
 
 
-@pytest.mark.parametrize("exponent", [-1060, -600, 600, 1020])
+@pytest.mark.parametrize("exponent", [-1060, 1020])
 @pytest.mark.parametrize("groups", [None, GROUPS])
-def test_only_ratios_of_weights_matter(exponent, groups):
+def test_weights_of_any_scale_give_the_same_to_the_bit(exponent, groups):
     weights = np.round(WEIGHTS * 64) / 64  # few digits, as even the least floats have
     weights[:3] = 0
     for metric, columns in [
-        (F1CI(), (Y, P)),
         (AccuracyCI(method="score"), (Y, P)),
         (RocAucCI(), (Y, NUMBERS)),
         (MeanAbsoluteErrorCI(), (NUMBERS, P)),
     ]:
-        expected, found = (
+        found, expected = (
             metric(*columns, sample_weight=scaled, groups=groups)
             for scaled in (weights, np.ldexp(weights, exponent))
         )
         assert found == expected
-        assert found.standard_error == expected.standard_error
         assert found.confidence_interval() == expected.confidence_interval()
 
 
 @pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-170, 1e170, 1e308])
 def test_equal_weights_of_any_size(weight):
+    """Also of a single row, which may have any weight."""
     found = F1CI(method="score")(Y, P, sample_weight=np.full(N, weight))
     assert repr(found) == repr(F1CI(method="score")(Y, P))
+    expected = repr(quiet(AccuracyCI(), [1], [1]))
+    for y, weights in [([1], [weight]), ([1, 0], [weight, 0])]:
+        found = quiet(AccuracyCI(), y, [1] * len(y), sample_weight=weights)
+        assert repr(found) == expected
 
 
 def test_negligible_weights_are_none():
     weights = np.where(np.arange(N) < 10, 1e-150, WEIGHTS)
     found = F1CI()(Y, P, sample_weight=weights)
     assert repr(found) == repr(F1CI()(Y[10:], P[10:], sample_weight=WEIGHTS[10:]))
-
-
-def test_one_row_may_have_any_weight():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = repr(AccuracyCI()([1], [1]))
-        assert repr(AccuracyCI()([1], [1], sample_weight=[1e-310])) == expected
-        assert repr(AccuracyCI()([1, 0], [1, 1], sample_weight=[1e300, 0])) == expected
 
 
 def test_support_is_in_the_weights_as_given():
@@ -476,7 +352,6 @@ def test_support_is_in_the_weights_as_given():
 ORDER = RNG.permutation(N)
 INDEXES = {
     "range": pd.RangeIndex(N),
-    "words": pd.Index([f"row {k}" for k in range(N)]),
     "repeated": pd.Index(np.arange(N) % 5),
     "mixed": pd.Index([k if k % 2 else str(k) for k in range(N)]),
     "dates": pd.date_range("2020-01-01", periods=N),
@@ -493,7 +368,7 @@ ALL_ROWS = {
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "index"), each_once(permutations(ALL_ROWS, 2), INDEXES)
+    ("first", "second", "index"), in_turn(permutations(ALL_ROWS, 2), INDEXES)
 )
 def test_rows_in_another_order_are_refused(index, first, second):
     index = INDEXES[index]
@@ -501,10 +376,9 @@ def test_rows_in_another_order_are_refused(index, first, second):
         first: pd.Series(ALL_ROWS[first], index),
         second: pd.Series(ALL_ROWS[second], index).iloc[ORDER],
     }
-    message = (
-        f"({first}|{second}) must have the same index as ({first}|{second}), got the "
-    )
-    with pytest.raises(ValueError, match=message + "same labels in another order"):
+    either = f"({first}|{second})"
+    message = f"^{either} must have the same index as {either}, got the same labels in"
+    with pytest.raises(ValueError, match=message):
         joint_report(**columns, metrics=["accuracy", "roc_auc"])
     columns[second] = columns[second].to_numpy()
     joint_report(**columns, metrics=["accuracy", "roc_auc"])
@@ -532,9 +406,7 @@ def test_order_is_checked_wherever_rows_are_read(read):
     p = pd.Series(P, name="y").iloc[ORDER]
     with pytest.raises(ValueError, match="got the same labels in another order; reord"):
         read(y, p)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        read(y, p.loc[y.index])
+    quiet(read, y, p.loc[y.index])
 
 
 @pytest.mark.parametrize(
@@ -544,7 +416,6 @@ def test_order_is_checked_wherever_rows_are_read(read):
         np.arange(N) % 5,  # the same labels in other numbers
         [str(k) for k in range(N)][::-1],
         pd.date_range("2020-01-01", periods=N),
-        pd.MultiIndex.from_arrays([np.arange(N)[::-1], np.arange(N)]),
     ],
 )
 def test_other_indexes_are_taken_by_position(index):
@@ -558,32 +429,19 @@ def test_other_indexes_are_taken_by_position(index):
     ("index", "other"),
     [
         (pd.RangeIndex(N), pd.RangeIndex(N, 2 * N)),  # parts of one frame
-        (pd.RangeIndex(N, 2 * N), pd.RangeIndex(2 * N, 3 * N)),
         (pd.RangeIndex(0, 2 * N, 2), pd.RangeIndex(N)),
         (pd.RangeIndex(5, N + 5), ORDER),
-        (ORDER, ORDER + 1),
         ([f"row {k}" for k in range(N)], pd.date_range("2020-01-01", periods=N)),
     ],
 )
 def test_indexes_that_disagree_are_refused(index, other):
     y, p = pd.Series(Y, index), pd.Series(P, other)
-    message = (
-        "must have the same index as {}, got other labels, such as .*; select the same"
-    )
-    for call, name in [
-        (lambda: F1CI()(y, p), "y_true"),
-        (lambda: joint_report(Y, {"a": y, "b": p}, metrics="f1"), r"y_pred\['a'\]"),
-        (lambda: AccuracyCI()(y, P, sample_weight=p), "y_true"),
-    ]:
-        with pytest.raises(ValueError, match=message.format(name)):
-            call()
+    message = "must have the same index as {}, got other labels, such as .*; select the"
+    with pytest.raises(ValueError, match=message.format("y_true")):
+        AccuracyCI()(y, P, sample_weight=p)
+    with pytest.raises(ValueError, match=message.format(r"y_pred\['a'\]")):
+        joint_report(Y, {"a": y, "b": p}, metrics="f1")
     assert repr(F1CI()(y, p.to_numpy())) == repr(F1CI()(Y, P))
-
-
-def test_targets_in_another_order_are_refused():
-    y = pd.DataFrame({"cat": Y, "dog": P})
-    with pytest.raises(ValueError, match="y_pred must have the same columns as y_true"):
-        HammingLossCI()(y, y[["dog", "cat"]])
 
 
 def test_what_estimators_predict_is_taken_by_position():
@@ -642,7 +500,7 @@ def test_labels_in_place_of_scores(y, scores, looks_like_labels):
 
 def test_labels_of_an_option_are_of_the_type_of_the_others():
     with pytest.raises(ValueError, match="must hold labels of one type"):
-        TopKAccuracyCI(labels=[5], pos_label="one")(["one"], [0.5])
+        skci.TopKAccuracyCI(labels=[5], pos_label="one")(["one"], [0.5])
 
 
 @pytest.mark.parametrize(
@@ -650,7 +508,6 @@ def test_labels_of_an_option_are_of_the_type_of_the_others():
     [
         ["b", "", "a", "b"],
         ["é😀", "é", "z" * 40, "z" * 41, "aé", "é"],
-        ["", ""],
         ["user10", "user9", "user10", "User"],
     ],
 )

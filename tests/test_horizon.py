@@ -5,6 +5,7 @@ import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
 from slow import slow
+from tables import raises, table
 
 from skci import JointAccumulator
 from skci.inference.critical.horizon import (
@@ -24,32 +25,13 @@ def test_planned_looks_have_pocock_s_critical_values(looks):
     assert q == pytest.approx(POCOCK[looks], abs=2e-3)
 
 
-@pytest.mark.parametrize("last", [300, 10_000])
-def test_many_planned_looks_are_any_look(last):
-    looks = tuple(np.linspace(100, last, 200).astype(int).tolist())
+def test_many_planned_looks_are_any_look():
+    looks = tuple(range(100, 301))
     planned, any_look = (
         sequential_maximum(np.ones((1, 1)), horizon).quantile(0.95)
-        for horizon in (Horizon(looks, False), Horizon((100, last), True))
+        for horizon in (Horizon(looks, False), Horizon((100, 300), True))
     )
     assert planned == any_look
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [2, 12])
-def test_the_process_stays_within_the_critical_value_at_many_planned_looks(size):
-    correlation = np.full((size, size), 0.5) + 0.5 * np.eye(size)
-    looks = np.linspace(100, 10_000, 400).astype(int)
-    law = sequential_maximum(
-        correlation, Horizon(tuple(looks.tolist()), continuous=False)
-    )
-    q = float(law.quantile(0.95))
-    rng, root = np.random.default_rng(0), np.linalg.cholesky(correlation)
-    total, most = 0.0, np.zeros((20_000, size))
-    for look, step in zip(looks, np.diff(looks, prepend=0), strict=True):
-        total = total + np.sqrt(step) * rng.normal(size=most.shape) @ root.T
-        np.maximum(most, np.abs(total) / np.sqrt(look), out=most)
-    misses = (most > q).any(axis=1).mean()
-    assert 0.03 < misses < 0.05
 
 
 def stays_within(boundary, length, cells=300):
@@ -79,41 +61,42 @@ def test_the_critical_value_of_one_estimate_is_that_of_its_process(ratio, level)
     assert 0 < above < 0.016  # on the safe side by a half percent at most
 
 
-def largest(n_paths, first, last, correlation, rng):
+def largest(n_paths, looks, correlation, rng):
     """Largest standardised sum of the rows so far, at any look and of any parameter."""
     root = np.linalg.cholesky(correlation)
-    start = np.sqrt(first) * rng.normal(size=(n_paths, len(root))) @ root.T
-    most = np.abs(start).max(axis=1) / np.sqrt(first)
-    total = start
-    for n in range(first + 1, last + 1):
-        total = total + rng.normal(size=total.shape) @ root.T
-        np.maximum(most, np.abs(total).max(axis=1) / np.sqrt(n), out=most)
+    total, most = 0.0, np.zeros(n_paths)
+    for look, step in zip(looks, np.diff(looks, prepend=0), strict=True):
+        total = total + np.sqrt(step) * rng.normal(size=(n_paths, len(root))) @ root.T
+        np.maximum(most, np.abs(total).max(axis=1) / np.sqrt(look), out=most)
     return most
+
+
+def correlated(size, correlation=0.5):
+    return np.full((size, size), correlation) + (1 - correlation) * np.eye(size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [2, 12])
+def test_the_process_stays_within_the_critical_value_at_many_planned_looks(size):
+    looks = np.linspace(100, 10_000, 400).astype(int)
+    horizon = Horizon(tuple(looks.tolist()), continuous=False)
+    law = sequential_maximum(correlated(size), horizon)
+    most = largest(20_000, looks, correlated(size), np.random.default_rng(0))
+    assert 0.03 < np.mean(most > law.quantile(0.95)) < 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_process_stays_within_the_critical_value_at_every_look(size, level):
-    correlation = np.full((size, size), 0.6) + 0.4 * np.eye(size)
+    correlation = correlated(size, 0.6)
     law = sequential_maximum(correlation, Horizon((1000, 4000), continuous=True))
-    most = largest(4000, 1000, 4000, correlation, np.random.default_rng(0))
+    looks = np.arange(1000, 4001)
+    most = largest(4000, looks, correlation, np.random.default_rng(0))
     misses = np.mean(most > law.quantile(level))
     error = np.sqrt(level * (1 - level) / 4000)
     # Looks after each row are fewer than all times, for which the law is.
     assert -4 * error - 0.15 * (1 - level) < misses - (1 - level) < 3 * error
-
-
-@pytest.mark.slow
-def test_fewer_times_of_more_parameters_are_on_the_safe_side():
-    correlation = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
-    horizon = Horizon((100, 1000), continuous=True)
-    one, all_ = (sequential_maximum(r, horizon) for r in (np.eye(1), correlation))
-    assert len(horizon.times(1)[0]) == 20 and len(horizon.times(12)[0]) == 8
-    most = largest(2000, 300, 3000, correlation, np.random.default_rng(1))
-    misses = np.mean(most > all_.quantile(0.95))
-    assert 0.025 < misses < 0.055
-    assert one.quantile(0.95) < all_.quantile(0.95)
 
 
 def test_the_tail_agrees_with_the_quantile():
@@ -131,9 +114,15 @@ def stream(n, seed=0):
     return y, {model: np.where(each, 1 - y, y) for model, each in wrong.items()}
 
 
+def accumulated(metrics, n=500, **columns):
+    accumulator = JointAccumulator(metrics)
+    y, predicted = stream(n)
+    accumulator.update(y, predicted, **columns)
+    return accumulator
+
+
 def test_a_report_over_a_horizon_is_wider_and_consistent():
-    accumulator = JointAccumulator(["accuracy"])
-    accumulator.update(*stream(500))
+    accumulator = accumulated("accuracy")
     plain = accumulator.report()
     report = accumulator.report(horizon=(200, 20_000))
     assert "at every look from n = 200 to 20000" in str(report)
@@ -143,69 +132,60 @@ def test_a_report_over_a_horizon_is_wider_and_consistent():
     assert report.at(0.8).critical_value < report.critical_value
     for each in (report, single, report.differences()):
         level = each.confidence_level
-        for key in each:
-            low, high = each[key].confidence_interval()
+        for estimate in each.values():
+            low, high = estimate.confidence_interval()
             width = high - low
-            assert each[key].pvalue(low - 1e-3 * width) < 1 - level
-            assert each[key].pvalue(low + 1e-3 * width) > 1 - level
-            greater = each[key].pvalue(low, "greater")
-            assert greater < 0.7 * (1 - level)
+            assert estimate.pvalue(low - 1e-3 * width) < 1 - level
+            assert estimate.pvalue(low + 1e-3 * width) > 1 - level
+            assert estimate.pvalue(low, "greater") < 0.7 * (1 - level)
     assert report.best("accuracy").models == ["A"]
     wide, narrow = report.best("accuracy").intervals, plain.best("accuracy").intervals
     assert wide[0, 1] > narrow[0, 1]
-    two = JointAccumulator(["accuracy", "recall"])
-    two.update(*stream(500))
-    differences = two.report(horizon=(200, 20_000)).differences(adjust="step-down")
+    two = accumulated(["accuracy", "recall"]).report(horizon=(200, 20_000))
     with pytest.raises(ValueError, match="adjust must be 'single-step' with a horizon"):
-        differences.to_dict()
+        two.differences(adjust="step-down").to_dict()
 
 
 def test_planned_looks_are_a_list_or_a_range_and_cost_less():
-    accumulator = JointAccumulator(["accuracy"])
-    accumulator.update(*stream(500))
-    every = accumulator.report(horizon=range(100, 1001, 100))
-    listed = accumulator.report(horizon=[*range(100, 1001, 100)])
+    every, listed, any_look = (
+        accumulated("accuracy").report(horizon=horizon)
+        for horizon in (range(100, 1001, 100), [*range(100, 1001, 100)], (100, 1000))
+    )
     assert every.to_dict() == listed.to_dict()
     assert "at 10 looks up to n = 1000" in str(every)
-    any_look = accumulator.report(horizon=(100, 1000))
     assert every.critical_value < 0.95 * any_look.critical_value
 
 
-def test_a_horizon_for_too_many_estimates_is_refused():
-    with pytest.raises(ValueError, match="at most 2048 estimates, got 3000"):
-        sequential_maximum(np.eye(3000), Horizon((100, 1000), continuous=True))
-
-
 def test_groups_are_the_units_of_a_horizon():
-    accumulator = JointAccumulator("accuracy")
-    y, predicted = stream(600)
-    accumulator.update(y, predicted, groups=np.arange(600) // 3)
-    report = accumulator.report(horizon=[100, 200])
-    assert "at 2 looks up to n = 200" in str(report)
+    accumulator = accumulated("accuracy", 600, groups=np.arange(600) // 3)
+    assert "at 2 looks up to n = 200" in str(accumulator.report(horizon=[100, 200]))
     with pytest.raises(ValueError, match="number of rows or groups, 200, got"):
         accumulator.report(horizon=(300, 600))
 
 
 @pytest.mark.parametrize(
     ("horizon", "message"),
-    [
-        ((100, 400), "include the current number of rows or groups, 500, got"),
-        ((501, 900), "include the current number of rows or groups, 500, got"),
-        ([100, 400, 600], "contain the current number of rows or groups, 500, got"),
-        ((100, 500, 900), "a pair"),
-        ([500, 100], "ascending"),
-        ((0, 900), "ascending"),
-        ([], "a list of ascending"),
-        (range(0), "a list of ascending"),
-        (500, "a list of ascending"),
-        ((100.5, 900), "numbers of rows"),
-    ],
+    table("""
+(100, 400) -> include the current number of rows or groups, 500, got
+(501, 900) -> include the current number of rows or groups, 500, got
+[100, 400, 600] -> contain the current number of rows or groups, 500, got
+(100, 500, 900) -> a pair
+[500, 100] -> ascending
+(0, 900) -> ascending
+[] -> a list of ascending
+range(0) -> a list of ascending
+500 -> a list of ascending
+(100.5, 900) -> numbers of rows
+"""),
 )
 def test_wrong_horizons_are_refused(horizon, message):
-    accumulator = JointAccumulator("accuracy")
-    accumulator.update(*stream(500))
-    with pytest.raises(ValueError, match=message):
-        accumulator.report(horizon=horizon)
+    with raises(message):
+        accumulated("accuracy").report(horizon=eval(horizon))
+
+
+def test_a_horizon_for_too_many_estimates_is_refused():
+    with raises("at most 2048 estimates, got 3000"):
+        sequential_maximum(np.eye(3000), Horizon((100, 1000), continuous=True))
 
 
 @pytest.mark.slow

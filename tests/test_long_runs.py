@@ -10,6 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
+from slow import in_turn
+from tables import raises, table
 from test_runs import read_readers
 
 from skci import grades_report, joint_report
@@ -80,10 +82,15 @@ def test_long_table_of_a_published_study():
         degrees_of_freedom="hillis",
     )
     report = joint_report(**reads, metrics="roc_auc", method="delta")
-    found = report.differences(method="delta")["roc_auc", "1", "2"]
+    differences = report.differences(method="delta")
+    found = differences["roc_auc", "1", "2"]
     assert_allclose(float(found), known["auc_difference"], rtol=2e-7)
     assert_allclose(found.standard_error, known["auc_error"], rtol=2e-6)
+    limits = known["auc_low"], known["auc_high"]
+    assert_allclose(found.confidence_interval(), limits, atol=1e-10)
     assert_allclose(found.pvalue(0), known["auc_pvalue"], rtol=2e-7)
+    df = differences._joint.degrees_of_freedom
+    assert_allclose(df, known["auc_df"], rtol=1e-6)
     assert report.n_samples == len(truth)
     # Each test: variance and degrees of freedom from the mean square of readers and
     # the covariance of two readers.
@@ -100,43 +107,24 @@ def test_long_table_of_a_published_study():
         assert_allclose(found, limits, rtol=1e-6)
 
 
-def test_rows_of_readers_are_not_independent_cases():
-    """Pooled areas by test have intervals of less than half the width."""
-    truth, tests, _ = read_readers()
-    table = long_table(truth, np.array([*tests.values()]))
-    reads = Runs.from_long(table, **NAMES, y_score="score", paired=True)
-    right = joint_report(**reads, metrics="roc_auc").half_widths
-    columns = {"y_score": "score", "by": "test", "data": table}
-    pooled = joint_report("truth", **columns, metrics="roc_auc")
-    assert (pooled.half_widths < 0.5 * right).all()
-
-
 @pytest.mark.slow
 def test_coverage_of_other_readers_and_cases():
-    """By long tables it is at least .95; of pooled rows far less."""
+    """It is at least .95."""
     rng = np.random.default_rng(0)
     n, n_readers, n_draws = 60, 4, 300
     truth = (np.arange(n) % 3 == 0).astype(int)
     shift, spread = 1.5, 0.4  # of the mean area over readers and cases
     skills = stats.norm(shift, spread).ppf((np.arange(2000) + 0.5) / 2000)
     area = stats.norm.cdf(skills / np.sqrt(2 * (1 + 0.7**2))).mean()
-    covered = {"long": 0, "pooled": 0}
+    covered = 0
     for _ in range(n_draws):
         skill = rng.normal(shift, spread, (n_readers, 1))
         evidence = skill * truth + rng.normal(size=n)
         scores = evidence + rng.normal(0, 0.7, (1, n_readers, n))
-        table = long_table(truth, scores)
-        reads = Runs.from_long(table, **NAMES, y_score="score")
-        found = joint_report(**reads, metrics="roc_auc")["new", "roc_auc"]
-        pooled = joint_report("truth", y_score="score", data=table, metrics="roc_auc")[
-            "score", "roc_auc"
-        ]
-        for kind, each in (("long", found), ("pooled", pooled)):
-            low, high = each.confidence_interval()
-            covered[kind] += low <= area <= high
-    error = 3 * np.sqrt(0.05 * 0.95 / n_draws)
-    assert covered["long"] / n_draws > 0.95 - error
-    assert covered["pooled"] / n_draws < 0.8
+        reads = Runs.from_long(long_table(truth, scores), **NAMES, y_score="score")
+        (found,) = joint_report(**reads, metrics="roc_auc").values()
+        covered += found.low <= area <= found.high
+    assert covered / n_draws > 0.95 - 3 * np.sqrt(0.05 * 0.95 / n_draws)
 
 
 # The same as arrays
@@ -153,8 +141,7 @@ CONTAINERS = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize(("container", "paired"), in_turn(CONTAINERS, [False, True]))
 def test_long_table_is_the_same_as_arrays(container, paired):
     truth, scores = study()
     table = CONTAINERS[container](long_table(truth, scores))
@@ -186,27 +173,25 @@ def test_seeds_that_differ_by_model():
     """Seeds of one model need not be those of another; regression is no different."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=50)
-    runs = {"net": {s: y + rng.normal(size=50) for s in (1, 2, 3, 10)}}
-    runs["tree"] = {s: y + rng.normal(size=50) for s in (7, 8)}
+    seeds = {("net", s): y + rng.normal(size=50) for s in (1, 2, 3, 10)}
+    seeds |= {("tree", s): y + rng.normal(size=50) for s in (7, 8)}
     table = pd.DataFrame(
         [
-            (model, seed, row, y[row], predicted[row])
-            for model, seeds in runs.items()
-            for seed, predicted in seeds.items()
+            (*names, row, y[row], predicted[row])
+            for names, predicted in seeds.items()
             for row in rng.permutation(50)
         ],
         columns=["test", "reader", "case", "truth", "predicted"],
     )
     reads = Runs.from_long(table, **NAMES, y_pred="predicted")
-    models = {model: Runs(list(seeds.values())) for model, seeds in runs.items()}
+    models = {
+        model: Runs([each for (name, _), each in seeds.items() if name == model])
+        for model in ("net", "tree")
+    }
     report = joint_report(**reads, metrics="mean_absolute_error")
     same(report, joint_report(y, models, metrics="mean_absolute_error"))
     each = report.runs()
     assert list(each.select(run="10")) == [("net", "mean_absolute_error", "10")]
-    error = np.abs(runs["tree"][8] - y)
-    found = each["tree", "mean_absolute_error", "8"]
-    assert_allclose(found, error.mean())
-    assert_allclose(found.standard_error, error.std(ddof=1) / 50**0.5)
     assert len(each) == 6
 
 
@@ -232,187 +217,113 @@ def test_columns_of_cases():
     """Clusters, weights and subgroups are given once for each case, in its order."""
     truth, scores = study()
     table = long_table(truth, scores)
-    number = table["case"].str[1:].astype(int)
-    table = table.assign(
-        patient=number // 2,
-        weight=1.0 + number % 3,
-        site=np.where(number % 4 < 2, "north", None),
-    )
-    options = {"groups": "patient", "sample_weight": "weight", "by": "site"}
-    options["paired"] = False
-    reads = Runs.from_long(table, **NAMES, **options, y_pred="call")
-    case = np.arange(len(truth))
-    site = {"site": np.where(case % 4 < 2, "north", None)}
+    number, case = table["case"].str[1:].astype(int), np.arange(len(truth))
+
+    def columns(case):
+        site = np.where(case % 4 < 2, "north", None)
+        return {"groups": case // 2, "sample_weight": 1.0 + case % 3, "by": site}
+
     calls = {t: Runs((s > 1) * 1) for t, s in zip(("new", "old"), scores, strict=True)}
-    expected = joint_report(
-        truth,
-        calls,
-        metrics="accuracy",
-        groups=case // 2,
-        sample_weight=1.0 + case % 3,
-        by=site,
-        missing="group",
-    )
-    report = joint_report(**reads, metrics="accuracy", missing="group")
+    options = {"metrics": "accuracy", "missing": "group"}
+    names = {name: name for name in columns(case)} | {"paired": False}
+    of_cases = columns(case)
+    of_cases["by"] = {"by": of_cases["by"]}
+    expected = joint_report(truth, calls, **of_cases, **options)
+    table = table.assign(**columns(number))
+    reads = Runs.from_long(table, **NAMES, **names, y_pred="call")
+    report = joint_report(**reads, **options)
     same(report, expected)
-    labels = list(report.runs().to_frame().index.names)
-    assert labels == ["model", "metric", "site", "run"]
-    reads = Runs.from_long(
-        table.assign(run=table["site"]), **NAMES, y_pred="call", by="run", paired=True
-    )
+    assert [*report.runs().to_frame().index.names] == ["model", "metric", "by", "run"]
+    table = table.assign(run=table["by"])
+    reads = Runs.from_long(table, **NAMES, y_pred="call", by="run", paired=True)
     with pytest.raises(ValueError, match="by must not have a column 'run'"):
-        joint_report(**reads, metrics="accuracy", missing="group").runs()
+        joint_report(**reads, **options).runs()
 
 
 # Missing reads, and other faults of tables
 
 
-def without(table, kind):
-    """Remove three reads of two cases, two of them of one reader."""
-    gone = table["case"].isin(["c004", "c007"]) & (table["test"] == "old")
-    gone &= (table["reader"] == "R2") | (
-        (table["reader"] == "R3") & (table["case"] == "c007")
-    )
-    assert gone.sum() == 3
-    if kind == "row":
-        return table[~gone]
-    column, missing = {
-        "NaN": ("score", np.nan),
-        "None": ("call", None),
-        "NA": ("call", pd.NA),
-    }[kind]
-    changed = table.astype({column: {"NA": "Int64"}.get(kind, object)})
-    if kind == "NaN":
-        changed = table.copy()
-    changed.loc[gone, column] = missing
-    return changed
+INCOMPLETE = (
+    "3 of 480 missing, in 2 of 60 cases, first in case c004. "
+    "Run R2 of old lacks the most predictions, 2. To leave out incomplete cases"
+)
 
 
 @pytest.mark.parametrize("kind", ["row", "NaN", "None", "NA"])
 @pytest.mark.parametrize("frame", [lambda table: table, pl.from_pandas])
 def test_missing_reads_are_counted_or_their_cases_dropped(kind, frame):
+    """Of three reads of two cases, of which two are of one reader."""
     truth, scores = study()
-    table = without(long_table(truth, scores), kind)
-    column = "score" if kind in ("row", "NaN") else "call"
-    parameter = {"y_score" if column == "score" else "y_pred": column}
-    message = (
-        "3 of 480 missing, in 2 of 60 cases, first in case c004. "
-        "Run R2 of old lacks the most predictions, 2. To leave out incomplete cases"
-    )
-    if kind in ("None", "NA") and frame is pl.from_pandas:
-        table = table.assign(call=table["call"].astype("Int64"))
+    table = long_table(truth, scores)
+    read = table["test"] + table["reader"] + table["case"]
+    gone = read.isin(["oldR2c004", "oldR2c007", "oldR3c007"])
+    parameter, column, metric = "y_pred", "call", "recall"
+    if kind in ("row", "NaN"):
+        parameter, column, metric = "y_score", "score", "roc_auc"
+    if kind == "row":
+        table = table[~gone]
+    elif kind == "NaN":
+        table.loc[gone, column] = np.nan
+    else:
+        dtype = object if kind == "None" and frame is not pl.from_pandas else "Int64"
+        table = table.astype({column: dtype})
+        table.loc[gone, column] = None if kind == "None" else pd.NA
+    options = NAMES | {parameter: column}
     for paired in (False, True):
-        with pytest.raises(ValueError, match=message):
-            Runs.from_long(frame(table), **NAMES, **parameter, paired=paired)
-    options = parameter | {"missing": "drop-cases", "paired": False}
-    reads = Runs.from_long(frame(table), **NAMES, **options)
-    metric = {"score": "roc_auc", "call": "recall"}[column]
-    report = joint_report(**reads, metrics=metric)
+        with pytest.raises(ValueError, match=INCOMPLETE):
+            Runs.from_long(frame(table), **options, paired=paired)
+    options |= {"missing": "drop-cases", "paired": False}
+    report = joint_report(**Runs.from_long(frame(table), **options), metrics=metric)
     kept = ~np.isin(np.arange(len(truth)), [4, 7])
-    values = scores if column == "score" else (scores > 1).astype(int)
-    models = {
-        t: Runs(list(each[:, kept]))
-        for t, each in zip(("new", "old"), values, strict=True)
-    }
-    same(
-        report,
-        joint_report(truth[kept], **{next(iter(parameter)): models}, metrics=metric),
-    )
+    values = scores[:, :, kept] if column == "score" else (scores[:, :, kept] > 1) * 1
+    models = {t: Runs(list(x)) for t, x in zip(("new", "old"), values, strict=True)}
+    same(report, joint_report(truth[kept], **{parameter: models}, metrics=metric))
+
+
+T = long_table(*study())
+OF_R4 = T["reader"] == "R4"
+OF_OLD = T["test"] == "old"
+FEW = long_table(*study(n=4))
+LACKING = FEW[FEW["reader"] != "R" + (FEW["case"].str[-1].astype(int) + 1).astype(str)]
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "error", "message"),
-    [
-        (
-            lambda t: pd.concat([t, t[:1]]),
-            {},
-            ValueError,
-            "case, run and model must distinguish all rows, got more than one row of "
-            r"case c\d+ and run R\d of (old|new)$",
-        ),
-        (
-            lambda t: t,
-            {"model": None},
-            ValueError,
-            r"case and run must distinguish all rows, got more than one .* case c\d+"
-            ".*; if there are several models, pass their",
-        ),
-        (
-            lambda t: t.assign(truth=t["truth"] ^ (t.index == 3).astype(int)),
-            {},
-            ValueError,
-            r"y_true must be constant in all rows of a case, got [01] and [01] "
-            r"for case c\d+$",
-        ),
-        (
-            lambda t: t.assign(patient=t.index),
-            {"groups": "patient"},
-            ValueError,
-            "groups must be constant in all rows of a case",
-        ),
-        (
-            lambda t: t.assign(site=t["reader"]),
-            {"by": ["site"]},
-            ValueError,
-            "site must be constant in all rows of a case",
-        ),
-        (
-            lambda t: t[(t["reader"] != "R4") | (t["test"] == "old")],
-            {"paired": True},
-            ValueError,
-            r"all of the 4 runs for each model, got {'new': 3, 'old': 4}",
-        ),
-        (
-            lambda t: t[(t["reader"] == "R4") | (t["test"] == "old")],
-            {},
-            ValueError,
-            r"at least two runs for each model, got {'new': 1, 'old': 4}",
-        ),
-        (
-            lambda t: t[:0],
-            {},
-            ValueError,
-            "run must contain at least two runs, got no rows",
-        ),
-        (lambda t: t, {"case": None}, TypeError, "case must name a column of data"),
-        (lambda t: t, {"y_true": ["truth"]}, TypeError, "y_true must name a column"),
-        (lambda t: t, {"run": "rdr"}, ValueError, "run must name a column .* 'reader'"),
-        (lambda t: t, {"y_score": None}, TypeError, "y_pred or y_score must name"),
-        (lambda t: t, {"missing": "drop"}, ValueError, "missing must be one of"),
-        (
-            lambda t: t.assign(truth=t["truth"].where(t.index > 0)),
-            {},
-            ValueError,
-            "y_true must have a value in every row of its column 'truth'",
-        ),
-        (
-            lambda t: t,
-            {},
-            ValueError,
-            "paired must be passed, because all models have the runs 'R1', 'R2', 'R3' "
-            "and 'R4'; pass paired=True for the same readers, or paired=False for "
-            "unrelated seeds$",
-        ),
-        (lambda t: t.to_numpy(), {}, TypeError, "data must be a data frame"),
-    ],
+    ("table", "options", "message"),
+    table(r"""
+pd.concat([T, T[:1]]) -> {}
+    -> case, run and model must distinguish all rows, got more than one row of
+    case c\d+ and run R\d of (old|new)$
+T -> {"model": None}
+    -> case and run must distinguish all rows, got more than one .* case c\d+
+    .*; if there are several models, pass their
+T.assign(truth=T["truth"] ^ (T.index == 3).astype(int)) -> {}
+    -> y_true must be constant in all rows of a case, got [01] and [01] for case c\d+$
+T.assign(patient=T.index) -> {"groups": "patient"}
+    -> groups must be constant in all rows of a case
+T.assign(site=T["reader"]) -> {"by": ["site"]}
+    -> site must be constant in all rows of a case
+T[~OF_R4 | OF_OLD] -> {"paired": True}
+    -> all of the 4 runs for each model, got {'new': 3, 'old': 4}
+T[OF_R4 | OF_OLD] -> {} -> at least two runs for each model, got {'new': 1, 'old': 4}
+T[:0] -> {} -> run must contain at least two runs, got no rows
+T -> {"case": None} -> TypeError: case must name a column of data
+T -> {"y_true": ["truth"]} -> TypeError: y_true must name a column
+T -> {"run": "rdr"} -> run must name a column .* 'reader'
+T -> {"y_score": None} -> TypeError: y_pred or y_score must name
+T -> {"missing": "drop"} -> missing must be one of
+T.assign(truth=T["truth"].where(T.index > 0)) -> {}
+    -> y_true must have a value in every row of its column 'truth'
+T -> {}
+    -> paired must be passed, because all models have the runs 'R1', 'R2', 'R3' and
+    'R4'; pass paired=True for the same readers, or paired=False for unrelated seeds$
+T.to_numpy() -> {} -> TypeError: data must be a data frame
+LACKING -> {"missing": "drop-cases"} -> leaves no case: .* got 8 of 32 missing
+"""),
 )
-def test_faults_of_tables(change, options, error, message):
-    table = change(long_table(*study()))
-    with pytest.raises(error, match=message):
-        Runs.from_long(table, **{**NAMES, "y_score": "score"} | options)
-
-
-def test_no_complete_case():
-    """Dropping every case is an error that counts, too."""
-    table = long_table(*study(n=4))
-    reader = "R" + (table["case"].str[-1].astype(int) + 1).astype(str)
-    with pytest.raises(ValueError, match=r"leaves no case: .* got 8 of 32 missing"):
-        Runs.from_long(
-            table[table["reader"] != reader],
-            **NAMES,
-            y_score="score",
-            missing="drop-cases",
-        )
+def test_faults_of_tables(table, options, message):
+    with raises(message):
+        options = {**NAMES, "y_score": "score"} | eval(options)
+        Runs.from_long(eval(table), **options)
 
 
 # Each run
@@ -430,23 +341,19 @@ def test_estimate_and_interval_of_each_reader():
     assert len(each) == 2 * 2 * 4
     for (t, r), _ in np.ndenumerate(scores[:, :, 0]):
         test, reader, score = ("new", "old")[t], f"R{r + 1}", scores[t, r]
-        recall = recall_score(truth, score > 1)
-        area, covariance = delong(truth, scores[t])
-        assert_allclose(each[test, "recall", reader], recall)
-        assert_allclose(each[test, "roc_auc", reader], roc_auc_score(truth, score))
-        assert_allclose(each[test, "roc_auc", reader], area[r])
-        error = each[test, "roc_auc", reader].standard_error
-        assert_allclose(error, covariance[r, r] ** 0.5, rtol=1e-6)
         alone = joint_report(
             truth, score > 1, y_score=score, metrics=metrics, method="logit"
         )
-        for metric in metrics:
-            wanted = alone.individual()["y_pred", metric].confidence_interval()
-            found = each.individual()[test, metric, reader].confidence_interval()
-            assert_allclose(found, wanted)
-    assert (
-        each.at(0.8).confidence_level == report.at(0.8).runs().confidence_level == 0.8
-    )
+        expected = recall_score(truth, score > 1), roc_auc_score(truth, score)
+        for metric, value in zip(metrics, expected, strict=True):
+            found = each.individual()[test, metric, reader]
+            wanted = alone.individual()["y_pred", metric]
+            assert_allclose(found, value)
+            assert_allclose(found.standard_error, wanted.standard_error)
+            limits = wanted.confidence_interval()
+            assert_allclose(found.confidence_interval(), limits)
+    levels = [r.confidence_level for r in (each.at(0.8), report.at(0.8).runs())]
+    assert levels == [0.8, 0.8]
     one = report.select(models="old", metrics="roc_auc").runs()
     assert list(one) == [("old", "roc_auc", f"R{r}") for r in range(1, 5)]
     assert str(pickle.loads(pickle.dumps(report)).runs()) == str(each)
@@ -457,17 +364,15 @@ def test_differences_of_each_reader():
     truth, scores = study()
     table = long_table(truth, scores)
     reads = Runs.from_long(table, **NAMES, y_score="score", paired=True)
-    each = joint_report(**reads, metrics="roc_auc", method="delta").runs()
-    differences = each.differences(method="delta")
-    for r in range(4):
-        areas, covariance = delong(truth, scores[:, r])
-        found = differences["roc_auc", f"R{r + 1}", "new", "old"]
+    each = joint_report(**reads, metrics="roc_auc").runs()
+    differences, gaps = (x(method="delta") for x in (each.differences, each.gaps))
+    pairs = [(differences["roc_auc", "R2", "new", "old"], scores[:, 1])]
+    pairs += [(gaps["new", "roc_auc", "R1", "R3"], scores[0, [0, 2]])]
+    for found, two in pairs:
+        areas, covariance = delong(truth, two)
         assert_allclose(found, areas[0] - areas[1])
         variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         assert_allclose(found.standard_error, variance**0.5, rtol=1e-6)
-    areas = delong(truth, scores[0])[0]
-    gap = each.gaps(method="delta")["new", "roc_auc", "R1", "R3"]
-    assert_allclose(gap, areas[0] - areas[2])
 
 
 def test_runs_of_grades_and_models_with_one():
@@ -483,19 +388,12 @@ def test_runs_of_grades_and_models_with_one():
 
 # Named runs, and arrays the wrong way round
 
-FRAMES = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "Arrow": pa.table,
-    "mapping": dict,
-}
 
-
-@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, dict])
 def test_columns_of_a_frame_are_runs_with_names(frame):
     truth, scores = study()
     columns = {f"R{r + 1}": each for r, each in enumerate(scores[0])}
-    runs = Runs(FRAMES[frame](columns))
+    runs = Runs(frame(columns))
     assert runs.names == ["R1", "R2", "R3", "R4"]
     report = joint_report(truth, y_score=runs, metrics="roc_auc")
     same(report, joint_report(truth, y_score=Runs(scores[0]), metrics="roc_auc"))
@@ -511,23 +409,21 @@ def test_paired_runs_are_matched_by_name():
         for test in scores
     )
 
-    def report(second):
-        models = {"new": Runs(new, paired=True), "old": Runs(second, paired=True)}
+    def report(second, paired=True):
+        models = {"new": Runs(new, paired=paired), "old": Runs(second, paired=paired)}
         return joint_report(truth, y_score=models, metrics="roc_auc")
 
     turned = report(old[["R3", "R1", "R4", "R2"]]).differences()
     same(turned, report(old).differences())
-    with pytest.raises(
-        ValueError, match="paired runs must have the same names for all"
-    ):
-        report(old.rename(columns={"R1": "R9"}))
-    scores = {"new": Runs(new), "old": Runs(old)}
-    unpaired = joint_report(truth, y_score=scores, metrics="roc_auc")
-    assert f"over 4 {SAME_NAMES}," in str(unpaired)
-    assert f"over 4 {SAME_NAMES}," in str(unpaired.differences())
-    calls = {"new": Runs(new > 1), "old": Runs((old > 1).rename(columns={"R1": "R9"}))}
+    renamed = old.rename(columns={"R1": "R9"})
+    with pytest.raises(ValueError, match="paired runs must have the same names for a"):
+        report(renamed)
+    unpaired = report(old, paired=False)
+    for each in (unpaired, unpaired.differences()):
+        assert f"over 4 {SAME_NAMES}," in str(each)
+    calls, both = Runs(renamed > 1), ["f1", "roc_auc"]
     with pytest.raises(ValueError, match="must have the same names in y_pred and y_sc"):
-        joint_report(truth, calls, y_score=scores, metrics=["f1", "roc_auc"])
+        joint_report(truth, calls, y_score=Runs(old), metrics=both)
 
 
 def test_arrays_with_a_column_for_each_run_are_to_be_transposed():
@@ -535,18 +431,13 @@ def test_arrays_with_a_column_for_each_run_are_to_be_transposed():
     columns = scores[0].T  # (cases, readers)
     with pytest.raises(ValueError, match=r"got shape \(60, 4\).*pass Runs\(array\.T\)"):
         Runs(columns)
-    of_classes = np.zeros((60, 4, 3))
     with pytest.raises(ValueError, match=r"pass Runs\(array\.swapaxes\(0, 1\)\)"):
-        Runs(of_classes)
-    message = r"run .* must have an entry for each of the 60 rows .*, got shape \(4,\)"
-    for given in (list(columns), columns.tolist(), pd.DataFrame(columns.T)):
-        for y in (truth, truth.tolist(), pd.Series(truth)):
-            with pytest.raises(ValueError, match=message):
-                joint_report(y, y_score={"new": Runs(given)}, metrics="roc_auc")
-    # Fewer cases than readers.
-    few = scores[0].T[:3]
-    with pytest.raises(ValueError, match=r"the 3 rows of y_true, got shape \(4,\)"):
-        joint_report(truth[:3], y_score=Runs(few), metrics="roc_auc")
+        Runs(np.zeros((60, 4, 3)))
+    message = r"run .* must have an entry for each of the {} rows .*, got shape \(4,\)"
+    for given in (list(columns), pd.DataFrame(columns.T), columns[:3]):  # few cases
+        y = truth[:3] if len(given) == 3 else truth
+        with pytest.raises(ValueError, match=message.format(len(y))):
+            joint_report(y, y_score={"new": Runs(given)}, metrics="roc_auc")
     # Rows that are runs are taken, even if they are more than cases.
     crowd = (np.random.default_rng(0).random((30, 12)) < 0.5).astype(int)
     y = np.arange(12) % 2

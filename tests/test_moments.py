@@ -3,25 +3,14 @@
 import json
 import warnings
 
+import batches
 import numpy as np
 import pytest
-from batches import (
-    GROUPS,
-    GUESSES,
-    LOSSES,
-    POSITIVE,
-    PROBABILITIES,
-    N,
-    Y,
-    accumulated,
-    assert_same,
-    cases,
-    some_rows,
-)
+from batches import PROBABILITIES, N, Y, accumulated, assert_same
 from numpy.testing import assert_allclose
-from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
+from tables import raises, table
 
 import skci
 from skci import JointAccumulator, joint_report
@@ -31,7 +20,9 @@ from skci.exceptions import BinningWarning, DegenerateVarianceWarning
 
 def test_ratios_contrasts_and_horizons_are_those_of_the_rows():
     both = [
-        accumulated("moments of chances", metrics=LOSSES, moments=m, method="delta")
+        accumulated(
+            "moments of chances", metrics=batches.LOSSES, moments=m, method="delta"
+        )
         for m in (True, False)
     ]
     report, expected = (each.report() for each in both)
@@ -40,72 +31,27 @@ def test_ratios_contrasts_and_horizons_are_those_of_the_rows():
     assert report.sample_size(0.05) == expected.sample_size(0.05)
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-def test_standard_errors_are_those_of_the_jackknife(grouped):
-    """Which it gives of means of losses exactly, and of their differences."""
-    rows = np.arange(120)
-    groups = GROUPS[rows] if grouped else rows
-    y, scores = Y[rows], some_rows(PROBABILITIES, rows)
-    sums = {
-        "log_loss": lambda y, p: sk.log_loss(y, p, normalize=False, labels=[0, 1]),
-        "brier_score": lambda y, p: len(y) * sk.brier_score_loss(y, p),
-    }
-    design = "groups" if grouped else "simple"
-    report = accumulated("moments of chances", design, np.array_split(rows, 3)).report()
-    differences = report.differences()
-    names = np.unique(groups)
-    sizes = np.array([(groups != g).sum() for g in names])
-    for metric, function in sums.items():
-        left = {
-            model: np.array([function(y[groups != g], p[groups != g]) for g in names])
-            for model, p in scores.items()
-        }
-        left["A - B"] = left["A"] - left["B"]
-        for model, values in left.items():
-            # The linear jackknife of a ratio of sums over groups, and G / (G - 1).
-            mean = values.sum() / (len(names) - 1) / len(y)
-            deviations = values - mean * sizes
-            spread = np.sum((deviations - deviations.mean()) ** 2)
-            expected = np.sqrt(len(names) / (len(names) - 1) * spread) / len(y)
-            if model in PROBABILITIES:
-                found = report[model, metric]
-            else:
-                found = differences[metric, "A", "B"]
-            assert found.standard_error == pytest.approx(expected, rel=1e-9)
-
-
-def test_r2_has_the_standard_error_of_the_jackknife():
-    left = [
-        sk.r2_score(np.delete(POSITIVE, k), np.delete(GUESSES["A"], k))
-        for k in range(N)
-    ]
-    expected = np.sqrt((N - 1) * np.var(left))
-    found = accumulated("moments of numbers", metrics=["r2"]).report()["A", "r2"]
-    assert found.standard_error == pytest.approx(expected, rel=0.05)  # order 1/n
-
-
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e12])
-@pytest.mark.parametrize("unit", [2.0**-100, 1.0, 2.0**100])
+@pytest.mark.parametrize("unit", [2.0**-100, 2.0**100])
 def test_nothing_cancels(offset, unit):
     """Where the mean is far from zero, and batches are far from each other."""
     rng = np.random.default_rng(3)
     y = np.sort(np.round(rng.normal(size=N), 3)) + offset  # differences are exact
-    predicted = {"A": y + np.round(rng.normal(size=N), 3)}
-    errors = predicted["A"] - y
+    predicted = y + np.round(rng.normal(size=N), 3)
     metrics = ["r2", "explained_variance", "pearson_correlation", "mean_squared_error"]
     accumulator = JointAccumulator(metrics, moments=True)
     for rows in np.array_split(np.arange(N), 9):
-        accumulator.update(y[rows] * unit, {"A": predicted["A"][rows] * unit})
+        accumulator.update(y[rows] * unit, predicted[rows] * unit)
     report = accumulator.report()
-    spread = np.var(y - offset)
+    errors, spread = predicted - y, np.var(y - offset)
     expected = [
         1 - np.mean(errors**2) / spread,
         1 - np.var(errors) / spread,
-        np.corrcoef(y - offset, predicted["A"] - offset)[0, 1],
+        np.corrcoef(y - offset, predicted - offset)[0, 1],
         np.mean(errors**2) * unit**2,
     ]
     assert_allclose(report.estimates, expected, rtol=1e-9)
-    whole = joint_report(y * unit, {"A": predicted["A"] * unit}, metrics=metrics)
+    whole = joint_report(y * unit, predicted * unit, metrics=metrics)
     assert_allclose(report.covariance, whole.covariance, rtol=1e-8)
 
 
@@ -114,7 +60,9 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     accumulated("moments of numbers").save(path)
     metrics = ["mean_absolute_error", "r2"]
     loaded = JointAccumulator.load(path, metrics)
-    expected = joint_report(POSITIVE, GUESSES, metrics=metrics, method="delta")
+    expected = joint_report(
+        batches.POSITIVE, batches.GUESSES, metrics=metrics, method="delta"
+    )
     assert_same(loaded.report(), expected)
     other = accumulated("moments of numbers", metrics=metrics)
     assert (loaded + other).n_samples == 2 * N
@@ -135,95 +83,90 @@ def test_what_does_not_vary_is_told_so():
     constant = {"A": y + 0.3, "B": y + 0.3}
     accumulator = JointAccumulator(["mean_absolute_error", "r2"], moments=True)
     for rows in np.array_split(np.arange(N), 3):
-        accumulator.update(y[rows], some_rows(constant, rows))
+        accumulator.update(y[rows], batches.some_rows(constant, rows))
     report = accumulator.report()
     with pytest.warns(DegenerateVarianceWarning, match="mean_absolute_error of A"):
         assert report["A", "r2"].high - report["A", "r2"].low < 0.1
     assert report["A", "mean_absolute_error"].low == 0
     with pytest.warns(DegenerateVarianceWarning):
         assert np.ptp(report.differences()["r2", "A", "B"].confidence_interval()) > 1
-    with pytest.warns(UndefinedMetricWarning, match="r2"):
-        assert np.isnan(constant_truth("r2"))
-    with pytest.warns(UndefinedMetricWarning, match="d2_tweedie"):
-        assert np.isnan(constant_truth(skci.D2TweedieCI(power=1)))
-
-
-def constant_truth(metric):
-    accumulator = JointAccumulator(metric, moments=True)
-    for k in (1, 2, 3):
-        accumulator.update(np.full(9, 0.1), {"A": np.linspace(0.1, 1, 9) ** k})
-    return float(accumulator.report().estimates[0])
+    for metric in ("r2", skci.D2TweedieCI(power=1)):
+        accumulator = JointAccumulator(metric, moments=True)
+        for k in (1, 2, 3):
+            accumulator.update(np.full(9, 0.1), np.linspace(0.1, 1, 9) ** k)
+        with pytest.warns(UndefinedMetricWarning, match="r2|d2_tweedie"):
+            assert np.isnan(accumulator.report().estimates[0])
 
 
 @pytest.mark.parametrize(
     ("metrics", "options", "message"),
-    [
-        (["r2", "median_absolute_error"], {}, "or r2, got median_absolute_error"),
-        ("d2_absolute_error", {}, "moments=True needs metrics that are functions"),
-        ("d2_log_loss", {}, "got d2_log_loss"),
-        (["roc_auc", "log_loss"], {}, "got roc_auc"),
-        ("accuracy", {}, "got accuracy"),
-        ("log_loss", {"score_bins": 10}, "score_bins must not be given with moments"),
-        ("log_loss", {"moments": 2}, "moments must be True or False, got 2"),
-    ],
+    table(r"""
+["r2", "median_absolute_error"] -> {} -> or r2, got median_absolute_error
+"d2_absolute_error" -> {} -> moments=True needs metrics that are functions
+["roc_auc", "log_loss"] -> {} -> got roc_auc
+"accuracy" -> {} -> got accuracy
+"log_loss" -> {"score_bins": 10} -> score_bins must not be given with moments
+"log_loss" -> {"moments": 2} -> moments must be True or False, got 2
+"""),
 )
 def test_metrics_that_moments_do_not_tell(metrics, options, message):
-    with pytest.raises(ValueError, match=message):
-        JointAccumulator(metrics, **{"moments": True} | options)
+    with raises(message):
+        JointAccumulator(eval(metrics), **{"moments": True} | eval(options))
 
 
 @pytest.mark.parametrize(
     ("batch", "message"),
-    [
-        ({"by": {"sex": [0, 1]}}, "by must not be given with moments=True"),
-        ({"y_true": [1, 2]}, "must have the same labels for scores, got"),
-        ({"y_score": {"A": [0.1, 2], "B": [0, 1.0]}}, "must hold probabilities"),
-    ],
+    table("""
+{"by": {"sex": [0, 1]}} -> by must not be given with moments=True
+{"y_true": [1, 2]} -> must have the same labels for scores, got
+{"y_score": {"A": [0.1, 2], "B": [0, 1.0]}} -> must hold probabilities
+"""),
 )
 def test_a_batch_that_does_not_fit_adds_nothing(batch, message):
     accumulator = accumulated("moments of chances")
     before = str(accumulator.report())
     good = {"y_true": [0, 1], "y_score": {"A": [0.2, 0.8], "B": [0.2, 0.9]}}
-    with pytest.raises(ValueError, match=message):
-        accumulator.update(**good | batch)
+    with raises(message):
+        accumulator.update(**good | eval(batch))
     assert accumulator.n_samples == N and str(accumulator.report()) == before
 
 
-def test_data_that_moments_do_not_fit():
-    rows = accumulated("moments of chances", moments=False)
-    for one, other in (
-        (accumulated("moments of chances"), rows),
-        (rows, accumulated("moments of chances")),
-    ):
-        with pytest.raises(ValueError, match="all have moments or none"):
-            one.merge(other)
-    with pytest.raises(ValueError, match="have moments of the same metrics"):
-        accumulated("moments of chances").merge(
-            accumulated("moments of chances", metrics="log_loss")
-        )
-    accumulator = JointAccumulator("mean_squared_error", moments=True)
-    with pytest.raises(ValueError, match="moments that are finite floats"):
-        accumulator.update([1e80, 2e80], [1, 2])
-    accumulator = JointAccumulator("log_loss", moments=True)
-    many = {str(k): PROBABILITIES["A"] for k in range(65)}
-    with pytest.raises(ValueError, match=r"at most 64 columns of losses .* got 65"):
-        accumulator.update(Y, y_score=many)
+OF_SUMS = accumulated("moments of chances")
+ROWS = accumulated("moments of chances", moments=False)
+LOG_LOSS = accumulated("moments of chances", metrics="log_loss")
+SQUARES = JointAccumulator("mean_squared_error", moments=True)
+MANY = {str(k): PROBABILITIES["A"] for k in range(65)}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    table("""
+OF_SUMS.merge(ROWS) -> all have moments or none
+ROWS.merge(OF_SUMS) -> all have moments or none
+OF_SUMS.merge(LOG_LOSS) -> have moments of the same metrics
+SQUARES.update([1e80, 2e80], [1, 2]) -> moments that are finite floats
+LOG_LOSS.update(Y, y_score=MANY) -> at most 64 columns of losses .* got 65
+"""),
+)
+def test_data_that_moments_do_not_fit(call, message):
+    with raises(message):
+        eval(call)
 
 
 def test_estimators_evaluated_on_batches():
     X, y = np.column_stack([PROBABILITIES["A"], PROBABILITIES["B"]]), Y
     models = {"one": LogisticRegression().fit(X[:200], y[:200])}
-    evaluator = skci.JointEvaluator(models, LOSSES, method="delta")
-    batches = [(X[k : k + 50], y[k : k + 50]) for k in range(200, N, 50)]
-    report = evaluator.evaluate_batches(batches, moments=True)
+    evaluator = skci.JointEvaluator(models, batches.LOSSES, method="delta")
+    parts = [(X[k : k + 50], y[k : k + 50]) for k in range(200, N, 50)]
+    report = evaluator.evaluate_batches(parts, moments=True)
     assert_same(report, evaluator.evaluate(X[200:], y[200:]))
-    binned = evaluator.evaluate_batches(batches, score_bins=10)
+    binned = evaluator.evaluate_batches(parts, score_bins=10)
     exact = evaluator.evaluate(X[200:], y[200:])["one", "log_loss"]
     error = abs(binned["one", "log_loss"] - exact)
     assert 0 < error <= binned["one", "log_loss"].binning_error
     with pytest.raises(ValueError, match="got median_absolute_error"):
         skci.JointEvaluator(models, "median_absolute_error").evaluate_batches(
-            batches, moments=True
+            parts, moments=True
         )
 
 
@@ -255,7 +198,9 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("ignore:reports must be from different test sets")
-@pytest.mark.parametrize("design", [d for k, d in cases() if k == "moments of chances"])
+@pytest.mark.parametrize(
+    "design", [d for k, d in batches.cases() if k == "moments of chances"]
+)
 def test_reports_of_moments_combine_as_those_of_rows(design):
     reports = [
         {

@@ -163,32 +163,20 @@ def without_weights(y_true, y_pred, sample_weight=None):
     return FUNCTIONS["mean_squared_error"](y_true, y_pred)
 
 
-def of_the_first_rows(y_true, y_pred):
-    return FUNCTIONS["accuracy_score"](y_true[:10], y_pred[:10])
-
-
-def macro_for_weighted(name, y_true, y_pred, average="macro"):
+def macro_for_weighted(y_true, y_pred, average="macro"):
     average = {"weighted": "macro"}.get(average, average)
-    return FUNCTIONS[name](y_true, y_pred, average=average)
+    return FUNCTIONS["recall_score"](y_true, y_pred, average=average)
 
 
 @pytest.mark.parametrize(
     ("test", "name", "wrong"),
     [
-        (
-            "test_regression_sample_weight_invariance",
-            "mean_squared_error",
-            without_weights,
-        ),
-        ("test_sample_order_invariance", "accuracy_score", of_the_first_rows),
-        ("test_averaging_multiclass", "recall_score", macro_for_weighted),
-        ("test_averaging_multilabel", "roc_auc_score", macro_for_weighted),
+        ("regression_sample_weight_invariance", "mean_squared_error", without_weights),
+        ("averaging_multiclass", "recall_score", macro_for_weighted),
     ],
 )
 def test_a_wrong_metric_fails(test, name, wrong):
-    if wrong is macro_for_weighted:
-        wrong = partial(wrong, name)
     tests = load_tests(FUNCTIONS | {name: wrong})
     with pytest.raises((AssertionError, ValueError), match=r"Not equal|unexpectedly"):
-        vars(tests)[test](name)
-    vars(TESTS)[test](name)
+        vars(tests)[f"test_{test}"](name)
+    vars(TESTS)[f"test_{test}"](name)
