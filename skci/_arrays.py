@@ -26,7 +26,7 @@ def read_only(values: Array) -> Array:
 
 
 class ReadOnlyArrays:
-    """Mixin for dataclasses whose array fields become read-only views."""
+    """Mixin for dataclasses that makes their array fields read-only."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

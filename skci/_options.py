@@ -61,7 +61,7 @@ def short_repr(value: Any) -> str:
 
 
 def data_hint(value: Any, parameter: str) -> str:
-    """Return advice if a path, a column name or a model was passed instead of data."""
+    """Return advice if the user passed a path, a column name or a model as data."""
     if isinstance(value, str | PathLike) and str(value).endswith(_FILE_SUFFIXES):
         return f"; read the file first, or use the command skci report {value}"
     if isinstance(value, str) and parameter != "data":
@@ -76,7 +76,7 @@ def data_hint(value: Any, parameter: str) -> str:
 
 
 def is_synonym(name: str, option: str) -> bool:
-    """Whether `name` is the name of `option` in another library."""
+    """Whether other libraries use `name` for the parameter `option`."""
     return name in _SYNONYMS.get(option, "").split()
 
 
@@ -97,8 +97,8 @@ def with_hints(function: _Function) -> _Function:
     Parameters
     ----------
     function : callable
-        Function or class to decorate. A function with a parameter such as ``**kwargs``
-        is returned unchanged.
+        Function or class to decorate. A function with a parameter ``**kwargs`` accepts
+        any option, and is returned unchanged.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def with_hints(function: _Function) -> _Function:
 
 
 class HintedAttributes:
-    """Mixin whose errors for unknown attributes and options suggest valid names."""
+    """Mixin that suggests valid names if an attribute or an option is unknown."""
 
     _other_attributes: ClassVar[Mapping[str, str]] = {}
     """Names of attributes in other libraries, by the name of the attribute in skci."""
@@ -155,7 +155,7 @@ class HintedAttributes:
 
 
 class Settings(TypedDict, total=False):
-    """Options that all joint reports accept."""
+    """Options of all joint reports."""
 
     confidence_level: float
     random_state: Any
@@ -184,8 +184,8 @@ def parameters_from(
     Parameters
     ----------
     source : callable
-        Function or class with descriptions of the parameters that the decorated object
-        does not describe.
+        Function or class that describes parameters. Descriptions are copied for the
+        parameters that the decorated object does not describe.
 
     Returns
     -------

@@ -27,8 +27,8 @@ def lazy_names(
         For each name, the module of the package that defines the name. The value is ""
         if the name is itself a module.
     default_module : str, optional
-        Module of the package. Its public names can also be imported from the package
-        itself.
+        Module of the package. The public names of this module can also be imported from
+        the package itself.
     """
 
     def public() -> list[str]:

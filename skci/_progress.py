@@ -117,7 +117,7 @@ def progress(
 ) -> Iterator[_Item]:
     """Yield the items of an iterable, and show the progress in a progress line.
 
-    Each item counts as ``size(item)`` finished parts; see `Progress`.
+    An item counts as ``size(item)`` finished parts of the computation.
     """
     with Progress(noun, total) as line:
         for item in items:

@@ -91,7 +91,7 @@ def check_share(value: Any, name: str) -> float:
 
 
 def check_probability(value: Any, name: str) -> float:
-    """Check that a value is a number between 0 and 1, both excluded."""
+    """Check that a value is above 0 and below 1."""
     requirement = "a number between 0 and 1, both excluded"
     percent = float(value) if isinstance(value, Real) else math.nan
     hint = f"; did you mean {percent / 100:g}?" if 50 <= percent < 100 else ""
@@ -120,7 +120,7 @@ def check_positive_number(value: Any, name: str) -> float:
 def check_range(
     bounds: Any, requirement: str, largest: float = np.inf
 ) -> tuple[float, float]:
-    """Check two increasing numbers with absolute values of at most `largest`."""
+    """Check that two numbers are increasing, with absolute values up to `largest`."""
     try:
         limits = np.asarray(bounds).astype(float, casting="same_kind")
     except (TypeError, ValueError):
@@ -133,7 +133,10 @@ def check_range(
 def by_metric(
     values: Any, metrics: Iterable[str], parameter: str, requirement: str
 ) -> dict[str, Any]:
-    """Return values by metric, from a mapping or from one value for all metrics."""
+    """Return a dict of values by metric.
+
+    The values are passed as a mapping, or as one value for all metrics.
+    """
     valid_names = list(dict.fromkeys(metrics))
     if not isinstance(values, Mapping):
         return dict.fromkeys(valid_names, values)
@@ -148,9 +151,9 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Return, for each metric, whether higher values are better.
+    """Return whether higher values are better, as a dict by metric.
 
-    The default is True.
+    Metrics that are not in a mapping default to True.
     """
     better = dict.fromkeys(metrics, True)
     if directions is True:
@@ -170,19 +173,19 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
 def check_mutually_exclusive(
     parameter: str, values: Mapping[str, Any], remedy: str = ""
 ) -> None:
-    """Refuse values that cannot be combined with `parameter`."""
+    """Raise an error if any of the values is passed together with `parameter`."""
     for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
 
 
 def check_degrees(df: Any) -> float:
-    """Check degrees of freedom, where None stands for a normal distribution."""
+    """Check degrees of freedom. None stands for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
 
 
 def draw_seeds(random_state: RandomState) -> list[int]:
-    """Draw one seed for each randomised set of quasi-random points."""
+    """Draw seeds for the randomisation of quasi-random points."""
     source: Any = 0 if random_state is None else random_state
     if isinstance(source, np.random.RandomState):
         source = source.randint(1 << 31, dtype=np.int64)
@@ -197,7 +200,10 @@ def draw_seeds(random_state: RandomState) -> list[int]:
 
 
 def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw an integer seed from a random state, or return None for None."""
+    """Draw an integer seed from a random state.
+
+    The result is None if the random state is None.
+    """
     return None if random_state is None else draw_seeds(random_state)[0]
 
 
@@ -220,7 +226,10 @@ def check_choice(
 
 
 def near_hint(name: Any, names: Iterable[str]) -> str:
-    """Return a hint such as "did you mean 'recall'?", or an empty string."""
+    """Return a hint such as "did you mean 'recall'?".
+
+    The hint is empty if no valid name is similar.
+    """
     lower = {known.lower(): known for known in names}
     near = difflib.get_close_matches(str(name).lower(), lower, 1, 0.75)
     return f"; did you mean {lower[near[0]]!r}?" if near else ""
@@ -274,7 +283,7 @@ def as_array(values: Any, name: str, requirement: str) -> Array:
 
 
 def _readable(values: Any) -> Any:
-    """Convert values to a form that numpy reads without loss."""
+    """Convert a column to a type that numpy reads without changing the entries."""
     kind = type(values)
     if hasattr(kind, "column_names") and hasattr(kind, "columns"):  # an Arrow table
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
@@ -318,7 +327,10 @@ _TRUTH_HINT = (
 
 
 def missing_hint(name: str, value: Any) -> str:
-    """Return advice on unlabelled rows if a true label is missing, else ""."""
+    """Return advice on unlabelled rows if a true label is missing.
+
+    Otherwise, the result is an empty string.
+    """
     return _TRUTH_HINT if name in ("y_true", "y") and is_null(value) else ""
 
 
@@ -353,7 +365,7 @@ def as_whole_numbers(
 ) -> Array:
     """Convert values to an array of integers.
 
-    `meaning` is appended to the requirement in error messages.
+    `meaning` is added to the requirement in error messages.
     """
     numbers = as_numbers(values, name)
     strange = numbers[
@@ -415,7 +427,10 @@ class NamedArray(np.ndarray):
 
 
 def column_names(values: Any) -> list[Any] | None:
-    """Return the column names of a data frame or Arrow table, or else None."""
+    """Return the column names of a data frame or Arrow table.
+
+    The result is None for other values.
+    """
     if hasattr(type(values), "column_names"):
         return list(values.column_names)
     return list(values.columns) if hasattr(values, "columns") else None
@@ -424,10 +439,10 @@ def column_names(values: Any) -> list[Any] | None:
 def label_order(
     values: Any, labels: Sequence[Any], name: str, positive: Any = None
 ) -> list[int] | None:
-    """Return the indices that put the columns of a data frame in the order of `labels`.
+    """Return indices that sort the columns of a data frame in the order of `labels`.
 
-    Return None if the columns already have this order or are not named after labels. A
-    single column must not have the name of the negative label.
+    The result is None if the columns are already sorted, or if no column is named after
+    a label. An error is raised if only some columns match the labels.
     """
     names = column_names(values)
     if names is None:
@@ -441,8 +456,8 @@ def label_order(
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
     raise ValueError(
-        f"{name} must have a column for each label, {list(labels)}, or no column with "
-        f"the name of a label, got the columns {names}. If the data lack a label, pass "
+        f"{name} must have a column for each label, {list(labels)}, if any column is "
+        f"named after a label, got the columns {names}. If the data lack a label, pass "
         "labels= to the metric. To match columns by position, pass an array"
     )
 
@@ -473,7 +488,7 @@ def as_matrix(
 
 
 class AllZeroError(ValueError):
-    """Error for numbers that are all zero, such as the weights of one batch."""
+    """Error raised if all numbers are zero, such as the weights of one batch."""
 
 
 def check_nonnegative(numbers: Array, name: str) -> None:
@@ -490,9 +505,10 @@ def check_nonnegative(numbers: Array, name: str) -> None:
 def check_sizes(
     numbers: Array, name: str, kind: str, minimum: float, maximum: float
 ) -> None:
-    """Check that the absolute values of nonzero numbers are in a range.
+    """Check that nonzero numbers are neither too small nor too large.
 
-    In the error message, `kind` describes the numbers, as in "coefficients".
+    The condition applies to their absolute values. In the error message, `kind`
+    describes the numbers, as in "coefficients".
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]
@@ -506,7 +522,7 @@ def check_sizes(
 def check_contrasts(
     matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
 ) -> tuple[Array, list[str]]:
-    """Check the coefficients and the names of contrasts of estimates."""
+    """Check the coefficients and the names of linear combinations of estimates."""
     rows = as_matrix(matrix, "matrix", estimates)
     if rows.ndim != 2 or rows.shape[1] != len(estimates) or not len(rows):
         raise ValueError(
@@ -565,7 +581,7 @@ def check_valid_name(name: Any, valid_names: Sequence[str], kind: str) -> None:
 def check_names(
     names: str | Iterable[str] | None, valid_names: list[str], kind: str
 ) -> list[str]:
-    """Check names of models or metrics, where None selects all valid names."""
+    """Check names of models or metrics. None selects all valid names."""
     if names is None:
         return valid_names
     is_single = isinstance(names, str) or not is_iterable(names)
@@ -578,7 +594,7 @@ def check_names(
 
 
 def named_values(values: Any, parameter: str) -> dict[str, Any]:
-    """Convert a mapping or (name, value) pairs with distinct names to a dict."""
+    """Convert a mapping, or pairs (name, value) with distinct names, to a dict."""
     accepted = "a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
         raise TypeError(f"{parameter} must be {accepted}, got {short_repr(values)}")
@@ -607,7 +623,10 @@ def check_distinct(names: Sequence[Any], parameter: str, noun: str = "names") ->
 
 
 def as_pairs(names: Any) -> Any:
-    """Pair each column name with itself, and return other values unchanged."""
+    """Convert a column name, or a list of names, to pairs (name, name).
+
+    Other values are returned unchanged.
+    """
     columns = [names] if isinstance(names, str) else names
     if isinstance(columns, list | tuple) and all(isinstance(x, str) for x in columns):
         return [(column, column) for column in columns]
@@ -615,7 +634,10 @@ def as_pairs(names: Any) -> Any:
 
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
-    """Return columns by name, from a data frame, a mapping, pairs or one column."""
+    """Return a dict of columns by name.
+
+    The columns are passed as a data frame, a mapping, pairs or one column.
+    """
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
@@ -665,7 +687,7 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
 def errors_of_function(requirement: str, remedy: str = "") -> Iterator[None]:
     """Convert errors of a user's function to a TypeError.
 
-    The message states the requirement, then the original error.
+    The message states the requirement first, and then the original error.
     """
     try:
         yield

@@ -25,7 +25,7 @@ from skci.reports.joint import JointReport
 
 
 class AccumulatedRows(TypedDict, total=False):
-    """Options that describe the rows of a batch."""
+    """Options that describe the rows of one batch."""
 
     sample_weight: Any
     counts: Any
@@ -53,12 +53,12 @@ class JointAccumulator:
         a warning.
     score_bins : int or array-like of edges, optional
         Number of equal-width bins on [0, 1], or increasing bin edges, for scores of two
-        labels. Scores are then counted in bins instead of kept. Scores below the first
-        or above the last edge have separate bins. For each bin, only the counts, the
-        smallest score and the largest score are kept. Estimates differ from the exact
-        estimates by at most ``binning_error``, and intervals are widened by this error.
-        The error is 0 if all scores in a bin are equal. Bins support areas under curves
-        and losses of probabilities.
+        labels. Scores are then counted in bins, and the rows are not kept. Scores below
+        the first or above the last edge have separate bins. For each bin, only the
+        counts, the smallest score and the largest score are kept. Estimates differ from
+        the exact estimates by at most ``binning_error``, and intervals are widened by
+        this error. The error is 0 if all scores in a bin are equal. Bins support areas
+        under curves and losses of probabilities.
     moments : bool, default=False
         Whether to keep moments instead of rows. Moments are sums of products of losses,
         from which estimates, covariances and differences follow exactly. Memory grows
@@ -165,11 +165,11 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        Rows of one group may be in several batches if all these batches use the same
-        name for the group. All rows of a query must be in one batch. Weights must be on
-        the same scale in all batches. A batch whose weights or counts are all zero adds
-        nothing. With `proxy`, all batches must have the same proxies, but a batch may
-        have no labelled row.
+        If all batches use the same name for a group, its rows may be in several
+        batches. All rows of a query must be in one batch. Weights must be on the same
+        scale in all batches. A batch adds nothing if its weights or counts are all
+        zero. With `proxy`, all batches must have the same proxies, but a batch may have
+        no labelled row.
 
         Raises
         ------
@@ -199,8 +199,9 @@ class JointAccumulator:
         Parameters
         ----------
         other : JointAccumulator
-            Accumulator whose rows are added; it is not modified. Its metrics and
-            options may differ, except for `pos_label`.
+            Accumulator with the rows to add. This accumulator is not modified. The
+            metrics and options of the two accumulators may differ, except for
+            `pos_label`.
 
         Raises
         ------
@@ -333,8 +334,8 @@ class JointAccumulator:
         path : str or path
             Name of the file.
         metrics : str, metric object, list of them, or mapping of str to them
-            Metrics to report. They may differ from the metrics of the saved
-            accumulator, provided that the file contains the data for their computation.
+            Metrics to report. These metrics may differ from the metrics of the saved
+            accumulator if the file contains the required data.
         **options
             Options of :class:`JointAccumulator` that replace the saved options.
 
@@ -369,7 +370,7 @@ class JointAccumulator:
         if missing:
             raise ValueError(
                 f"metrics must read only {', '.join(sample.kinds)}, which the file "
-                f"contains, got metrics that read {', '.join(sorted(missing))}"
+                f"contains, got metrics of {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator

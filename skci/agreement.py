@@ -48,9 +48,9 @@ def agreement_report(
 ) -> JointReport:
     r"""Joint confidence intervals for the agreement of raters on the same items.
 
-    Items are treated as a random sample of a population of items; the raters are fixed.
-    The paired :meth:`.JointReport.differences` compare several sets of raters, such as
-    people alone and people with a judge model.
+    Items are treated as a random sample of a population of items. Raters are treated as
+    fixed. To compare sets of raters, such as people alone and people with a judge
+    model, use the paired :meth:`.JointReport.differences`.
 
     Parameters
     ----------
@@ -148,7 +148,8 @@ def agreement_report(
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
         raise ValueError(
-            f"ratings must have the same items in each set of raters, got {sizes} rows"
+            "ratings must have the same items in all sets of raters, got the numbers "
+            f"of rows {sizes}"
         )
     categories, counts = _counts(sets)
     are_numbers = not isinstance(categories[0], str)
@@ -192,14 +193,14 @@ def _read(values: Any, name: str) -> list[list[Any]]:
 
 
 def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, Array]]:
-    """Count the ratings of each item by category, for each set of raters."""
+    """Count the ratings of each item in each category, for each set of raters."""
     distinct = {r for values in sets.values() for row in values for r in row} - {None}
     kinds = {"text" if isinstance(rating, str) else "numbers" for rating in distinct}
     if len(kinds) > 1 or len(distinct) < 2:
         got = join_names(sorted(kinds)) if len(kinds) > 1 else [*distinct]
         raise ValueError(
-            "ratings must have at least two categories, all text or all numbers, got "
-            f"{got}"
+            "ratings must have at least two categories, which are all texts or all "
+            f"numbers, got {got}"
         )
     categories = sorted(distinct)
     counts = {
@@ -210,7 +211,7 @@ def _counts(sets: Mapping[str, list[list[Any]]]) -> tuple[list[Any], dict[str, A
 
 
 def _bind(metric: str, counts: Array, categories: list[Any]) -> FunctionOfMeans:
-    """Return the functional of an agreement metric.
+    """Return an agreement metric as a function of item weights.
 
     `counts` contains the number of ratings of each item in each category.
     """

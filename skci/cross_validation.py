@@ -56,7 +56,7 @@ def cross_validate_report(
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Estimators by name. They are cloned and fitted.
+        Estimators by name. The estimators are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
         Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -252,8 +252,8 @@ def learning_curve_report(
         sizes are reported once.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients. Training and test sets consist of whole clusters.
-        Each training set therefore has the size nearest to the requested size that
-        whole clusters can form.
+        The size of a training set is therefore the nearest possible size to the
+        requested size.
     resampling : {"jackknife", "corrected-t"} or object, optional
         Variance estimator. Defaults to "corrected-t" if `cv` is a splitter, and to
         "jackknife" otherwise. A :class:`.GroupJackknife` sets other numbers of folds
@@ -392,11 +392,12 @@ def search_report(
     X, y : array-like
         Data to which the search was fitted.
     cv : int or splitter, optional
-        Number of folds, or a splitter of :mod:`sklearn.model_selection`. If the search
-        has a splitter, `resampling` defaults to "corrected-t", and the header of the
-        report states this. With "corrected-t", `cv` defaults to the splitter or the
-        number of folds of the search. With other values of `resampling`, the default of
-        `cv` is the same as in :func:`cross_validate_report`.
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. By default, if
+        the search has a splitter, the report uses this splitter with `resampling`
+        "corrected-t", and the header of the report states this. If `resampling` is
+        "corrected-t", `cv` defaults to the splitter or the number of folds of the
+        search. With other values of `resampling`, `cv` has the default of
+        :func:`cross_validate_report`.
     metrics : str, metric object, list of them, or mapping of str to them, optional
         Metrics of the report. By default, the ``scoring`` of the search is used or,
         without ``scoring``, the default score of its estimator: "accuracy" or "r2".
@@ -478,9 +479,10 @@ def search_report(
 
 
 def _splits_of_search(search: Any, resampling: Any) -> Any:
-    """Return the splitter or the number of folds of a search.
+    """Return the splitter, or the number of folds, that a search has used.
 
-    Return None for variance estimators, such as the jackknife, that choose the splits.
+    The result is None if the variance estimator defines its own splits, as the
+    jackknife does.
     """
     cv = getattr(search, "cv", None)
     scheme = scheme_of(resampling, cv if resampling is None else None)
@@ -546,8 +548,8 @@ def _ranking_metric(
     if isinstance(refit, str) and refit in names:
         return refit
     raise ValueError(
-        f"rank_by must be one of the metrics of the search, {names}, if refit does not "
-        f"name a metric, got refit={refit!r} and rank_by=None"
+        f"rank_by must be one of {names}, the metrics of the search, got None. It may "
+        f"be omitted only if refit names a metric, got refit={refit!r}"
     )
 
 

@@ -48,7 +48,7 @@ from skci.reports.curves import (
 
 
 class ScoreOptions(Rows, Settings, total=False):
-    """Options that all reports on scores for two labels accept."""
+    """Options of all reports on scores for the positive label."""
 
     data: Any
     pos_label: Any
@@ -60,7 +60,7 @@ class _Thresholds(TypedDict, total=False):
 
 
 class CurveOptions(_Thresholds, ScoreOptions):
-    """Options that reports on curves accept."""
+    """Options of all reports on curves."""
 
 
 _DECISION_THRESHOLDS = np.arange(1, 11) / 20  # default
@@ -158,9 +158,10 @@ def roc_report(
     thresholds : array-like of float, or mapping of str to array-like, optional
         Thresholds for all models, or a mapping of models to thresholds. A row is
         predicted positive if its score is at least the threshold. By default, the
-        thresholds of a model are up to 20 of its scores, rounded to six digits, at
-        evenly spaced points of its curve. Each of these thresholds gives a different
-        point of the curve, and no threshold predicts all rows positive.
+        thresholds of a model are up to 20 of its scores, rounded to six digits, which
+        divide its curve into about equal parts. Each default threshold gives a
+        different point of the curve, and no default threshold predicts all rows
+        positive.
     method : str, default="score"
         Interval method; "score" has close to nominal coverage in small samples.
     pos_label : label, optional
@@ -465,7 +466,10 @@ def _threshold_report(
     is_curve: bool = True,
     **options: Unpack[ScoreOptions],
 ) -> ThresholdReport:
-    """Report label metrics at given thresholds, or at equal distances along a curve."""
+    """Report label metrics at thresholds.
+
+    By default, thresholds lie at equal distances along a curve.
+    """
     metric_set, scored = _read(metrics, method, y_true, y_score, **options)
     metric_set.must_read_labels()
     if thresholds is None:
@@ -487,7 +491,10 @@ def _threshold_report(
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
-    """Return thresholds by model, from a mapping or from one array for all models."""
+    """Return thresholds by model.
+
+    The thresholds are passed as a mapping, or as one array for all models.
+    """
     if not isinstance(thresholds, Mapping):
         return dict.fromkeys(scored.models, check_thresholds(thresholds))
     by_model = named_values(thresholds, "thresholds")
@@ -663,10 +670,10 @@ def calibration_report(
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
-    """Represent each nonempty bin of probabilities as a classifier.
+    """Convert each nonempty bin of probabilities to a classifier.
 
-    The classifier predicts the positive label for the rows in the bin. Its precision is
-    therefore the fraction of positives in the bin.
+    The classifier predicts the positive label for the rows in the bin. The precision of
+    the classifier is therefore the fraction of positives in the bin.
     """
     probabilities, eps = scored.scores[model].values, scored.scores[model].eps
     probabilities = check_probabilities(

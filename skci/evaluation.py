@@ -465,11 +465,11 @@ class JointEvaluator(BaseEstimator):
         ----------
         batches : iterable of (X, y) or (X, y, sample_weight)
             Batches of held-out rows. Either all batches have weights, or no batch has
-            weights. A batch whose weights are all zero adds nothing. A batch may lack
+            weights. A batch adds nothing if its weights are all zero. A batch may lack
             some labels if all estimators know the same labels.
         score_bins : int or array-like of edges, optional
-            Bins in which scores are counted instead of kept; see
-            :class:`JointAccumulator`.
+            Bins for scores. Scores are then counted in these bins, and the rows are not
+            kept; see :class:`JointAccumulator`.
         moments : bool, default=False
             Whether to keep moments of losses and numbers instead of rows; see
             :class:`JointAccumulator`.
@@ -499,8 +499,8 @@ class JointEvaluator(BaseEstimator):
         """
         if split_runs(estimators=self.estimators)[1] is not None:
             raise ValueError(
-                "estimators must not be Runs with evaluate_batches, which keeps no "
-                "rows; pass all rows to evaluate"
+                "estimators must not be Runs with evaluate_batches, which does not "
+                "keep the rows; pass all rows to evaluate instead"
             )
         metric_set = self._metric_set()
         summary = Summary(metric_set, score_bins, moments)
@@ -552,7 +552,7 @@ class JointEvaluator(BaseEstimator):
 
 
 def _with_name(estimators: Any) -> Any:
-    """Name a model with several runs after the class of the estimators."""
+    """Name an unnamed model with several runs after the class of its estimators."""
     if not isinstance(estimators, Runs):
         return estimators
     (name,) = named_estimators(estimators.predictions[:1])
@@ -562,8 +562,8 @@ def _with_name(estimators: Any) -> Any:
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
     """Return X, y and the weights of a batch.
 
-    `weighted` states whether earlier batches had weights; it is None for the first
-    batch.
+    `weighted` is True if earlier batches had weights, False if they had no weights, and
+    None for the first batch.
     """
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise TypeError(f"batches must be {_BATCHES}, got {short_repr(batch)}")
@@ -731,7 +731,7 @@ def classification_report_ci(
 def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
     """Map the name of each summary line to an average, as in {"macro avg": "macro"}.
 
-    The line "accuracy" replaces the micro average if all classes are reported.
+    If all classes are reported, the line "accuracy" replaces the micro average.
     """
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)

@@ -39,7 +39,7 @@ class DegenerateVarianceWarning(UserWarning):
 
 
 class IncompleteLogWarning(UserWarning):
-    """A log contains fewer samples than it should, according to the log itself.
+    """A log contains fewer samples than the number stated in the log.
 
     Estimates use only the samples in the log. These samples may differ systematically
     from the missing samples.
@@ -65,8 +65,8 @@ class SmallSampleWarning(UserWarning):
 class ResamplingWarning(UserWarning):
     """The variance between splits omits a part of the variance of the estimate.
 
-    Stratified splits all have the same prevalence. The variance between these splits
-    therefore omits the variance of the prevalence, on which many metrics depend. If the
+    Stratified splits all have the same prevalence, on which many metrics depend. The
+    variance between these splits therefore omits the variance of the prevalence. If the
     metric is equal on all splits, the variance between splits is zero.
     """
 

@@ -108,11 +108,11 @@ def grades_report(
         no grade; `missing_grades` describes such samples. The Notes describe
         the order of items.
     proxy : mapping, list of (str, array-like), data frame, or array-like, optional
-        Grades that a judge gave to all items, or means of such grades over several
-        judges, in the form of `grades`. `grades` may then be NaN for items that no
-        person graded. The items graded by people must be a random sample of all items
-        or, with `tasks` or strata, of the items of each task or stratum. Models may
-        have different samples. See Notes.
+        Grades that a judge gave to all items, or mean grades of several judges, in the
+        form of `grades`. `grades` may then be NaN for items that no person graded. The
+        items graded by people must be a random sample of all items or, with `tasks` or
+        strata, of the items in each task or stratum. The graded items may differ
+        between models. See Notes.
     data : data frame or mapping of str to array-like, optional
         Table with one row per sample: a mapping, or a data frame of any library that
         narwhals supports. Other parameters are then names of columns. `groups`,
@@ -174,7 +174,7 @@ def grades_report(
         are reliable even for few items, and even if all items are right or all items
         are wrong. See Notes if grades lie close together.
     higher_is_better : bool or mapping of str to bool, default=True
-        Whether higher grades are better, for all scorers or by scorer; False for
+        Whether higher grades are better, for all scorers or by scorer. Pass False for
         losses. Scorers missing from a mapping default to True.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
@@ -502,7 +502,10 @@ def _read_frame(
 
 
 def _check_named(columns: Mapping[str, Any]) -> None:
-    """Check that parameters name columns of `data`; optional parameters may be None."""
+    """Check that parameters are names of columns of `data`.
+
+    Optional parameters may be None.
+    """
     for parameter, name in columns.items():
         needed = parameter in ("item", "scores", "task") or name is not None
         if needed and not isinstance(name, str):
@@ -517,7 +520,7 @@ def _metrics(
     method: Any,
     over_runs: bool,
 ) -> dict[str, tuple[MeasureProperties, str]]:
-    """Return the properties and the interval method of each scorer."""
+    """Return a dict of the properties and the interval method of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
@@ -566,7 +569,7 @@ def _bind(
     functions: Mapping[str, str],
     parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Yield an estimated mean grade for each model, scorer and subset of the items.
+    """Yield the mean grade of each model and scorer, in all items or in subgroups.
 
     Each entry of `parts` is a set of subgroups, or None for all items. `columns`
     contains the names of the columns of grades.

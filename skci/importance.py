@@ -51,8 +51,8 @@ def importance_report(
 
     The importance of a feature is the loss in a metric if the values of the feature are
     permuted among the rows, as in :func:`sklearn.inspection.permutation_importance`.
-    The standard error of the importance accounts for the sampling of rows and
-    permutations; `importances_std` of scikit-learn accounts only for permutations.
+    The standard error accounts for the sampling of rows and permutations. By contrast,
+    `importances_std` of scikit-learn accounts only for permutations.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _contrasts(
     metrics: Sequence[str],
     features: Sequence[str],
 ) -> list[Contrast]:
-    """Return a contrast for each model, metric and feature.
+    """Return one contrast for each model, metric and feature.
 
     The contrast is the loss in the metric due to the permutation of the feature.
     """
@@ -212,7 +212,7 @@ def _permuted_name(estimator: str, feature: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _WithDonors(Functional):
-    """Functional of a metric after the permutation of a feature.
+    """Metric after the permutation of a feature, as a function of the row weights.
 
     Each row receives the value of the feature from another row, the donor. The
     influence value of the donor includes the change in the influence value of the
@@ -236,12 +236,11 @@ def _with_donors(
     receivers: Mapping[str, tuple[str, Array]],
     rows: Rows,
 ) -> TableParameter:
-    """Return an estimated metric with influence values that account for a permutation.
+    """Correct the influence values of a metric for the permutation of a feature.
 
-    The estimate of a model without a permuted feature is returned unchanged.
-    `receivers` maps the name of a model with a permuted feature to a pair. The pair
-    contains the name of the original model and an array. The array contains, for each
-    row, the index of the row that receives its feature value.
+    `receivers` maps the name of each model with a permuted feature to the name of the
+    original model and an array. The array contains, for each row, the index of the row
+    that receives its feature value. Metrics of original models are returned unchanged.
     """
     if parameter.key.model not in receivers:
         return parameter

@@ -82,7 +82,8 @@ def joint_intervals(
         metric. Without a metric, the metric is called "estimate". The default names are
         "1", "2", ...
     bounds : (float, float) or sequence of K such pairs, optional
-        Range of the parameters, to which intervals are truncated; unlimited by default.
+        Range of the parameters. Intervals are truncated to this range, which is
+        unlimited by default.
     greater_is_better : bool or mapping of str to bool, default=True
         Whether higher values are better, for all metrics or by metric. Metrics missing
         from the mapping default to True.
@@ -233,7 +234,10 @@ def joint_intervals(
 def _from_influence(
     value: float, influence: Array, counts: Array, **named: Any
 ) -> TableParameter:
-    """Create a parameter from influence values, which are NaN in unused rows."""
+    """Create a parameter from influence values.
+
+    Influence values are NaN in rows that the estimate does not use.
+    """
     levels, index = np.unique(influence, return_inverse=True)
     levels = levels[~np.isnan(levels)]
     table = np.bincount(index, counts, len(levels) + 1)[: len(levels)]
@@ -249,7 +253,7 @@ def _from_influence(
 def _check_estimates(
     estimates: Any, names: Any
 ) -> tuple[list[float], list[Any], list[ParameterLabels]]:
-    """Return the checked estimates, the names passed by the user, and report labels."""
+    """Return the checked estimates, the passed names, and the labels of the report."""
     if isinstance(estimates, Mapping):
         check_mutually_exclusive(
             "a mapping of estimates, whose keys are names", {"names": names}
@@ -329,7 +333,7 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
 def _check_bounds(
     bounds: Any, values: Sequence[float], keys: Sequence[ParameterLabels]
 ) -> list[tuple[float, float]]:
-    """Return the range of each parameter, and check that it contains the estimate."""
+    """Return the range of each parameter, which must contain the estimate."""
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
@@ -345,8 +349,8 @@ def _check_bounds(
     for value, key, (low, high) in zip(values, keys, ranges.tolist(), strict=True):
         if not low <= value <= high:
             raise ValueError(
-                f"bounds must contain the estimates, got {value:g} for {key} outside "
-                f"of [{low:g}, {high:g}]"
+                f"bounds must contain the estimates, got {value:g} for {key}, which is "
+                f"not between {low:g} and {high:g}"
             )
     return [(low, high) for low, high in ranges.tolist()]
 
@@ -361,8 +365,8 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
         Reports or single estimates. The keys of a mapping are the names of the test
-        sets. In a sequence, test sets are named "1", "2", ... An estimate from a report
-        is used without the other estimates of the report.
+        sets. In a sequence, test sets are named "1", "2", ... If a single estimate of a
+        report is passed, the other estimates of the report are not used.
 
     Returns
     -------

@@ -79,12 +79,12 @@ def label_next(
     pos_label: Any = None,
     random_state: Any = None,
 ) -> LabelPlan:
-    r"""Choose the rows to label next that promise the narrowest interval of a metric.
+    r"""Choose which rows to label next, for a narrow interval of a metric.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
-        True labels, or numbers, of labelled rows; missing (None, NaN or NA) for other
+        True labels, or numbers. The values are missing (None, NaN or NA) in unlabelled
         rows. At least 10 rows must be labelled, initially a random sample.
     y_pred, y_score : mapping, list of (str, array-like), data frame, or array-like
         Predictions and scores of the models for all rows, as in
@@ -94,7 +94,8 @@ def label_next(
         several proxies by name.
     label_probability : array-like of shape (n_samples,), optional
         Probability that the label of each row has been requested so far, such as
-        ``label_probability`` of the previous plan; defaults to equal probabilities.
+        ``label_probability`` of the previous plan. By default, the probabilities are
+        equal.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights of the rows; only ratios of weights matter.
     groups : array-like of shape (n_samples,), optional
@@ -103,7 +104,7 @@ def label_next(
     data : data frame, optional
         Data frame. The preceding parameters may then be names of columns.
     metric : str or metric object
-        Metric of the interval; it must have a single value.
+        Metric with a single value, for which the interval is computed.
     models : str or pair of str, optional
         Model whose metric is estimated, or a pair of models, for the metric of the
         first model minus the metric of the second model. May be omitted if there are at
@@ -251,9 +252,10 @@ def label_next(
 def _compared_models(
     columns: Columns, metric: MetricCI, models: Any
 ) -> dict[str, float]:
-    """Return the coefficients of the models in the estimated metric or difference.
+    """Return the coefficient of each model in the quantity to estimate.
 
-    A single model has the coefficient 1. Two models have the coefficients 1 and -1.
+    For the metric of one model, the coefficient is 1. For the difference between two
+    models, the coefficients are 1 and -1.
     """
     names = [*(columns.scores if metric.reads == "scores" else columns.predicted)]
     chosen = [models] if isinstance(models, str) else [*(models or names)]
@@ -267,7 +269,7 @@ def _compared_models(
 
 @dataclass(frozen=True, eq=False)
 class _LabelChoice:
-    """Quantities that predict the variance of a metric after labelling more rows."""
+    """Data for choosing the rows to label next."""
 
     labelled: Array
     probability: Array
@@ -288,11 +290,11 @@ class _LabelChoice:
         metric: MetricCI,
         models: Mapping[str, float],
     ) -> _LabelChoice:
-        """Estimate the variance and the expected squared residuals from labelled rows.
+        """Estimate all attributes of this class from the labelled rows.
 
-        `models` maps the name of each model to its coefficient. The squared residuals
-        are predicted by a regression tree. The features of the tree are the proxies and
-        the predictions or scores of all models.
+        `models` maps the name of each model to its coefficient. A regression tree
+        predicts the squared residuals. The features of the tree are the proxies and the
+        predictions or scores of all models.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -332,7 +334,10 @@ class _LabelChoice:
         )
 
     def standard_error(self, probability: Array) -> float:
-        """Return the expected standard error for given probabilities of labelling."""
+        """Return the expected standard error of the metric after labelling.
+
+        `probability` contains the probability that each row is labelled.
+        """
         label_variance = self.labelled_squared_residuals @ (
             1 / probability[self.labelled] - 1
         )
@@ -340,21 +345,20 @@ class _LabelChoice:
         return float(np.sqrt(label_variance + self.variance_of_sum) / n)
 
     def request_probability(self, probability: Array) -> Array:
-        """Return the probability of requesting each missing label now.
+        """Return the probability of requesting the label of each unlabelled row now.
 
-        The probability is conditional on no earlier request. `probability` is the total
-        probability of a request, now or earlier.
+        `probability` contains the probability that the label is requested now or
+        earlier. The result is the conditional probability, given no earlier request.
         """
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
         return more / np.where(before < 1, 1 - before, 1)
 
     def where(self, excess: Callable[[Array], float]) -> Array:
-        """Return optimal labelling probabilities that meet a constraint.
+        """Return optimal labelling probabilities p with ``excess(p) == 0``.
 
-        The function `excess` of the probabilities must be zero. The probabilities are
-        proportional to the root of the expected squared residuals. They are clipped
-        between the earlier probabilities and 1.
+        The probabilities are proportional to the root of the expected squared residual.
+        Each probability is at most 1, and at least the earlier probability of the row.
         """
         size = np.sqrt(self.expected_squared_residual)
         # At scale 1, all rows with positive weight are labelled.
@@ -380,8 +384,9 @@ def _influences(
     """Return observed, possible and predicted influence values of the rows.
 
     An observed value is computed from the true label of a labelled row. The possible
-    values of a row are computed from each label that the row could have; there are none
-    for numbers. The predicted value of a row is computed from its proxies.
+    values of a row are computed from all labels that the row could have. Regression
+    metrics have no possible values. The predicted value of a row is computed from its
+    proxies.
     """
     labelled, n = columns.labelled, len(columns.labelled)
     weights = row_weights[labelled] / probability[labelled]
@@ -414,10 +419,10 @@ def _expected(
 ) -> Array:
     """Predict the squared residual of each row with a regression tree.
 
-    The tree is fitted to the labelled rows. The prediction for a row is the mean over
-    the labelled rows in the same leaf and one additional value. The additional value is
-    the largest squared residual that the row can have. The mean for a labelled row
-    excludes the row itself, so that its probability does not depend on its residual.
+    The tree is fitted to the labelled rows. The predicted value is the mean squared
+    residual of the labelled rows in the same leaf, other than the row itself. The mean
+    also includes the largest squared residual that the row can have, as one additional
+    value.
     """
     from sklearn.tree import DecisionTreeRegressor  # imports most of scikit-learn
 

@@ -66,7 +66,7 @@ def sample_size(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
-    r"""Number of rows for an interval of given half width or a test of given power.
+    r"""Number of rows for an interval of a given width or a test of a given power.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def sample_size(
         Assumed performance. For accuracy and error rate, pass the value. For other
         metrics, pass ``{"prevalence": ..., "recall": ..., "specificity": ...}`` and
         omit rates that do not affect the metric, such as the specificity for recall.
-        For a study of positive rows alone, pass the prevalence 1.
-        Alternatively, pass a table of counts or proportions, the negative label first.
-        The table has shape (2, 2) by truth and prediction or, for two models on the
-        same rows, shape (2, 2, 2) by truth, first prediction and second prediction.
-        With `difference`, pass ``{"prevalence": ...}`` for a rate among the rows with
-        one label, such as recall, and nothing for accuracy and error rate.
+        For a study of positive rows alone, pass the prevalence 1. Alternatively, pass a
+        table of counts or proportions, the negative label first. The table has shape
+        (2, 2) by truth and prediction or, for two models on the same rows, shape (2, 2,
+        2) by truth, first prediction and second prediction. With `difference`, pass
+        ``{"prevalence": ...}`` for a rate among the rows with one label, such as
+        recall. With `difference`, accuracy and error rate need no `expected`.
     difference : float, optional
         Assumed value of the second model minus the value of the first model, as an
         alternative to a table for two models. Supported for accuracy, error rate, and
@@ -99,9 +99,9 @@ def sample_size(
         excludes zero. With `claim` or `requirement`, the probability that the interval
         shows the claim or the requirement; see Notes.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
-        Margin, and claim about the second model compared with the first model. The
-        interval must then show the claim instead of a difference from zero; see
-        :meth:`.JointReport.differences`.
+        Equivalence margin, and a claim such as "not worse" about the second model
+        compared with the first. The interval must then show the claim instead of a
+        difference from zero; see :meth:`.JointReport.differences`.
     requirement : str, optional
         Requirement on a single model that the interval must show, such as ">= 0.85";
         see :meth:`.JointReport.requirements`.
@@ -109,8 +109,8 @@ def sample_size(
         Number of rows per group, for the design effect ``1 + (group_size - 1) *
         correlation``.
     correlation : float, optional
-        Intraclass correlation of the values of the rows; the metric is the mean of
-        these values. Required with `group_size`.
+        Intraclass correlation of the row values, which the metric averages. Required
+        with `group_size`.
     confidence_level : float, default=0.95
         Confidence level of the interval, between 0 and 1.
     method : str, optional
@@ -248,7 +248,7 @@ def minimum_detectable(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> float:
-    """Smallest improvement that a number of rows detects: the inverse of `sample_size`.
+    """Smallest improvement that can be detected with a given number of rows.
 
     Parameters
     ----------
@@ -384,9 +384,9 @@ def _needed_rates(metric: Any) -> list[str]:
 
 
 def _outcomes(metric: Any) -> tuple[Array, Array]:
-    """Return the successes and the trials of a proportion, as masks.
+    """Return masks of the successes and the trials of a proportion.
 
-    The masks refer to the entries of a confusion matrix. They are all False if the
+    The masks select entries of a confusion matrix. The masks are all False if the
     metric is not a proportion.
     """
     is_single = metric.average == "binary"  # not an average of proportions
@@ -396,9 +396,10 @@ def _outcomes(metric: Any) -> tuple[Array, Array]:
 
 
 def _expected_table(metric: Any, expected: Any) -> Array:
-    """Return the expected proportions of all combinations of truth and predictions.
+    """Return a confusion matrix of expected proportions.
 
-    The array is a confusion matrix or, for two models, has shape (2, 2, 2).
+    For two models, the shape is (2, 2, 2): the truth and the predictions of both
+    models.
     """
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
@@ -425,11 +426,12 @@ def _expected_table(metric: Any, expected: Any) -> Array:
 def _compared_table(
     metric: Any, expected: Any, difference: Any, disagreement: Any
 ) -> Array:
-    """Return expected proportions of the truth and the predictions of two models.
+    """Return expected proportions by the truth and the predictions of two models.
 
-    The metric values of the models differ by `difference`. Exactly one model is right
-    on a proportion `disagreement` of the rows that count for the metric. Both models
-    are right on half of the other rows, which does not affect the variance.
+    The metric values of the two models differ by `difference`. Among the rows on which
+    the metric depends, exactly one model is right on a proportion `disagreement`. In
+    the other rows, both models are right half of the time, which does not affect the
+    variance.
     """
     is_success, is_trial = _outcomes(metric)
     name = metric._measure.name
@@ -468,9 +470,9 @@ def _compared_table(
 def _pilot(
     metric: MetricCI, table: Array, confidence_level: float, method: str | None
 ) -> JointReport:
-    """Return the report of a pilot study whose counts have their expected values.
+    """Return the report of a pilot study with the expected counts.
 
-    The second model comes first, so that differences are the second minus the first.
+    The second model comes first, so that a difference is the second minus the first.
     """
     if table.ndim == 2:
         sample = Sample.from_matrix(table, "")

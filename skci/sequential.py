@@ -181,10 +181,10 @@ def sequential_report(
 
 
 class _Gate:
-    """Evaluation of requirements at planned looks, as data arrive in batches.
+    """Evaluate requirements while data arrive in batches.
 
-    A look is an evaluation of the items so far. It takes place as soon as the number of
-    items reaches a planned number. The intervals depend on the actual number of items.
+    The requirements are evaluated each time the number of items reaches a planned
+    number (a look). The intervals depend on the actual number of items.
     """
 
     def __init__(self, requirements: decisions.Requirements, horizon: Any) -> None:
@@ -219,7 +219,7 @@ class _Gate:
                 )
 
     def is_due(self, n: int) -> bool:
-        """Whether n items have reached a planned look that has not taken place."""
+        """Whether it is time for the next look, after n items."""
         if self._horizon.continuous:
             return n > self.n_used and n >= self.looks[0]
         return any(self.n_used < look <= n for look in self.looks)
@@ -276,7 +276,7 @@ class _Gate:
 
 
 class _Grades:
-    """Collect the grades and other columns of all batches, to report on all items."""
+    """Collect grades and other columns of all batches, for a report on all items."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         excluded = {name: options.get(name) for name in ("proxy", "design", "data")}
@@ -322,7 +322,10 @@ class _Grades:
 
 
 def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Yield the path and values of each column in nested mappings and data frames."""
+    """Yield each column of a mapping or data frame, with its path.
+
+    The path contains the keys of nested mappings, and the name of the column.
+    """
     names = [*values] if isinstance(values, Mapping) else column_names(values)
     if names is None:
         yield path, np.atleast_1d(values)

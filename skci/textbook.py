@@ -162,7 +162,7 @@ def five_by_two_f_test(
     Parameters
     ----------
     estimator1, estimator2 : estimator
-        Estimators. They are cloned and fitted.
+        Estimators, which are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
         Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -250,8 +250,8 @@ def rogan_gladen(
         Verdicts of the judge, 0 or 1, by model name. The rows are the same for all
         models.
     sensitivity, specificity : float or pair of int
-        Known sensitivity and specificity of the judge; or pairs ``(n_correct, n)``,
-        such as ``(45, 50)``, from other rows with a known truth.
+        Known sensitivity and specificity of the judge. Alternatively, pass pairs
+        ``(n_correct, n)``, such as ``(45, 50)``, from other rows with a known truth.
     method : {"delta", "logit"}, default="delta"
         "delta" intervals are symmetric around the estimate; "logit" intervals are
         symmetric on the logit scale.
@@ -349,7 +349,10 @@ def rogan_gladen(
 
 
 def _rate(value: Any, name: str) -> tuple[float, float]:
-    """Return a rate and the variance of its estimate, which is 0 for a known rate."""
+    """Return a rate and the variance of its estimate.
+
+    The variance is 0 for a known rate.
+    """
     if not isinstance(value, tuple | list | np.ndarray):
         return check_share(value, name), 0.0
     numbers = as_whole_numbers(value, name)

@@ -63,10 +63,10 @@ def _mean(size: Array, total: Array) -> Array:
 
 
 def _curves(sums: Array) -> dict[str, Array]:
-    """Compute four curves, such as the Qini curve, from ten sums.
+    """Compute four curves, such as the Qini curve, from sums over rows.
 
-    The first five sums cover the rows with the highest scores; see `_Trial.summands`.
-    The last five sums cover all rows.
+    The first five sums are sums over the rows with the highest scores, as described at
+    `_Trial.summands`. The last five sums are sums over all rows.
     """
     top, whole = sums[:5], sums[5:]
     rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
@@ -86,9 +86,10 @@ def _half_steps(values: Array) -> Array:
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Return derivatives of the area under a curve in the coordinates of its points.
+    """Return the derivatives of the area under a curve.
 
-    The coordinates are the values of the curve and the shares of selected rows.
+    The first array contains the derivatives with respect to the values of the curve.
+    The second contains the derivatives with respect to the shares of selected rows.
     """
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
@@ -96,10 +97,12 @@ def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Return derivatives of a metric at one share in the coordinates of a curve.
+    """Return the derivatives of a metric at one share of selected rows.
 
-    The coordinates are the values and the shares at the points of the curve. The slope
-    of the curve at `share` is estimated over a distance of `width` on both sides.
+    The first array contains the derivatives with respect to the values of a curve. The
+    second contains the derivatives with respect to the shares of selected rows. The
+    slope of the curve is estimated between the shares ``share - width`` and ``share +
+    width``.
     """
     ends = np.clip([share - width, share + width], 0, 1)
     slope = np.diff(np.interp(ends, shares, values)) / np.diff(ends)
@@ -133,9 +136,9 @@ class _Trial(NamedTuple):
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
         """Return the ranks of the rows, cumulative sums, and curves with derivatives.
 
-        Sums and curves have one point for each distinct score. The last list contains
-        complex-valued curves, one entry for each of ten sums. The imaginary parts are
-        derivatives with respect to this sum (complex-step method).
+        Sums and curves have one point for each distinct score. The curves depend on ten
+        sums, and are computed once for the derivative with respect to each sum. This
+        derivative is the imaginary part of the values (complex-step method).
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]
@@ -151,16 +154,19 @@ class _Trial(NamedTuple):
             perfect = self.ranked(self.y * (2 * self.treated - 1))
             largest, change = self._linear(metric, share, perfect)
             if largest <= _ZERO or not np.isin(self.y, (0, 1)).all():
-                raise ValueError(f"y_true must be 0 and 1 for qini, got {self.y[:5]}")
+                raise ValueError(
+                    f"y_true must contain only 0 and 1 for qini, got {self.y[:5]}"
+                )
             value = value / largest
             influence = (influence - value * change) / largest
         influence[abs(influence) <= _ZERO * abs(self.summands).max()] = 0  # rounding
         return {"value": value, "influence": influence}
 
     def _linear(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Return the value of a curve at a share, or its area if `share` is None.
+        """Return a curve at a share of the rows, or the area under the curve.
 
-        Also return the influence values of the rows.
+        If `share` is None, the area is returned. The second result contains the
+        influence values of the rows.
         """
         (rank, top, curves), curve = ranked, (_AT_TOP | _AREAS)[metric]
         values = curves[0][curve].real
@@ -172,9 +178,9 @@ class _Trial(NamedTuple):
             arms = [np.interp(share, top[0], arm) for arm in (top[1], control)]
             if min(arms) <= _ZERO:
                 raise ValueError(
-                    f"top must be a proportion of rows such that {metric} is defined, "
-                    f"with treated rows above the cutoff and control rows {where} the "
-                    f"cutoff, got {share:g}"
+                    f"top must be a proportion at which {metric} is defined: there "
+                    "must be treated rows above the score cutoff and control rows "
+                    f"{where} the cutoff, got {share:g}"
                 )
             width = float(self.weights @ self.weights) ** 0.2 / 4
             in_values, in_shares = _at(metric, share, width, top[0], values)

@@ -70,8 +70,8 @@ def votes_report(
         Names of the second model of each vote, or a column of `data`.
     outcome : array-like of shape (n_votes,), or str
         Outcomes "first", "second" or "tie", or a column of `data`. The labels of
-        chatbot arenas are also accepted: "model_a", "model_b" and "tie", and "tie
-        (bothbad)" and "both_bad", which count as ties.
+        chatbot arenas are also accepted: "model_a", "model_b", "tie", "tie (bothbad)"
+        and "both_bad". The last two count as ties.
     data : data frame or mapping of str to array-like, optional
         Data frame or mapping. The other parameters may then be names of columns.
     position : bool, default=False
@@ -163,7 +163,7 @@ def votes_report(
 def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
     """Return the names of models, coded votes, and the names of covariates.
 
-    Coded votes have shape (n, 3 + k): first model, second model, outcome, k covariates.
+    Coded votes have the columns first model, second model, outcome and covariates.
     """
     read = {}
     for name in ("first", "second", "outcome"):
@@ -242,7 +242,7 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
 
 
 def _check_effects(votes: Votes) -> None:
-    """Check that the effects of position and covariates have finite estimates."""
+    """Check that all effects of position and covariates have finite estimates."""
     if not votes.has_effects:
         return
     if not votes.is_identified or votes.recession() is not None:

@@ -43,9 +43,10 @@ class Calibrated:
         weights is not positive, raking is used instead.
     like : data frame or mapping of str to array-like of shape (n_target,), optional
         Values of the variables of ``X`` in an independent sample of the target
-        population, without labels. Weights are the odds that a row belongs to this
-        sample, from a cross-fitted logistic regression, raked to the means of this
-        sample. The interval allows for the sampling error of these means.
+        population, without labels. A cross-fitted logistic regression estimates the
+        odds that a row belongs to this sample. The odds are raked to the means of the
+        sample, and used as weights. The interval allows for the sampling error of these
+        means.
     groups : array-like of shape (n_samples,), optional
         Cluster of each row. By default rows are independent.
 
@@ -140,12 +141,12 @@ class Calibrated:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the attributes with a value for each row: variables and clusters."""
+        """Names of the variables, and "groups" if clusters were passed."""
         return self._variables if self.groups is None else (*self._variables, "groups")
 
     @property
     def n_units(self) -> int:
-        """Number of clusters if there are `groups`, else number of rows."""
+        """Number of clusters or, without `groups`, number of rows."""
         return self._n_rows if self.groups is None else len(np.unique(self.groups))
 
     @property
@@ -214,7 +215,8 @@ class Calibrated:
     def _of_target(self) -> tuple[dict[str, Array], Array]:
         """Return the calibration variables, and their means in the target sample.
 
-        Each variable has the rows of the test set, followed by the rows of the target.
+        Each variable has the rows of the test set, followed by the rows of the target
+        sample.
         """
         columns: dict[str, Array] = {}
         for name, values in self.like.items():
@@ -303,8 +305,8 @@ def _indicators(name: str, values: Array, levels: Iterable[Any]) -> dict[str, Ar
 def _odds(columns: dict[str, Array], n_rows: int) -> Array:
     """Estimate the odds that rows of the test set belong to the target sample.
 
-    The odds are predicted out of fold by a logistic regression. In `columns`, the rows
-    of the test set are followed by the rows of the target.
+    A logistic regression predicts the odds out of fold. `columns` contains the rows of
+    the test set, followed by the rows of the target sample.
     """
     variables = [x if x.dtype == bool else scale(x) for x in columns.values()]
     is_target = np.arange(len(variables[0])) >= n_rows
@@ -315,7 +317,10 @@ def _odds(columns: dict[str, Array], n_rows: int) -> Array:
 
 
 def _as_dict(values: Any, parameter: str) -> dict[Any, Any]:
-    """Convert a mapping or a pandas Series to a dict; return {} for None."""
+    """Convert a mapping or a pandas Series to a dict.
+
+    The result is empty for None.
+    """
     if values is None:
         return {}
     if not hasattr(values, "items"):

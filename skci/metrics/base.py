@@ -214,7 +214,7 @@ class MetricCI(_WithOptions):
 
     @property
     def _each(self) -> str:
-        """Name of the option that requests an estimate for each class, or ""."""
+        """Name of the option that requests one estimate for each class, or ""."""
         return "average" if self.average is None else ""
 
     @property
@@ -420,7 +420,7 @@ class MetricCI(_WithOptions):
     def wanted(self, pos_label: Any = None) -> RequiredData:
         """Return a description of the data that the metric requires.
 
-        `pos_label` is the positive label if the metric does not set a positive label.
+        `pos_label` is used if the metric does not set a positive label.
 
         :meta private:
         """
@@ -446,9 +446,9 @@ class MetricCI(_WithOptions):
         pos_label: Any = None,
         subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
-        """Return the parameters to estimate for a model: one, or one for each class.
+        """Return the metric of a model, or of each class, as parameters to estimate.
 
-        `name` replaces the name of the metric. `method` and `pos_label` apply if the
+        `name` replaces the name of the metric. `method` and `pos_label` are used if the
         metric does not set these options. Only rows in `subgroups` are used.
 
         :meta private:
@@ -466,7 +466,7 @@ class MetricCI(_WithOptions):
         return [p.negated() for p in parameters] if self.negate else parameters
 
     def _positive(self, pos_label: Any) -> Any:
-        """Return the positive label of the metric. It defaults to `pos_label`."""
+        """Return the positive label of the metric, which defaults to `pos_label`."""
         return pos_label if self.pos_label is None else self.pos_label
 
     # Return the parameters to estimate for a model.
@@ -544,7 +544,10 @@ class MetricCI(_WithOptions):
             check_labels(self.labels)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the interval method of the metric, else `method`, else "auto"."""
+        """Return the interval method of the metric.
+
+        If the metric sets no method, return `method`, or "auto" if `method` is None.
+        """
         resolved = method if self.method is None else self.method
         if resolved is None:
             return methods.AUTO
@@ -557,10 +560,11 @@ class MetricCI(_WithOptions):
         available: methods.AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        """Return a copy of the metric whose interval needs no confusion matrix.
+        """Return a copy of the metric with an interval method for the available data.
 
-        `available` describes the available data. `method` applies if the metric does
-        not set an interval method. Methods in `preferred` are tried first.
+        The interval needs no confusion matrix. `available` describes the data. `method`
+        is used if the metric does not set an interval method. Methods in `preferred`
+        are tried first.
 
         :meta private:
         """

@@ -37,11 +37,11 @@ _SUBSET_FACTOR = 4
 
 @dataclass(frozen=True)
 class Binding:
-    """Metric of one model on one sample.
+    """Metric of one model, to be estimated on one sample.
 
     The methods return the parameters to estimate. `undefined_as` is the value reported
-    for an undefined metric, such as 0 / 0. Only the rows of `subgroups` are used, or
-    all rows if it is None.
+    for an undefined metric, such as 0 / 0. If `subgroups` is passed, only the rows of
+    these subgroups are used.
     """
 
     sample: Sample
@@ -55,7 +55,7 @@ class Binding:
     def of_label(
         self, measure: MeasureProperties, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter to estimate for one positive label, such as recall."""
+        """Return a metric of one positive label, such as recall."""
         positive = self.sample.vocabulary.shown_positive(code)
         return self.of_labels(
             measure,
@@ -69,7 +69,7 @@ class Binding:
     def of_each_class(
         self, measure: MeasureProperties, labels: Any
     ) -> Iterator[TableParameter]:
-        """Yield one parameter per class for a measure such as recall."""
+        """Yield a measure, such as recall, of each class as a parameter to estimate."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -84,7 +84,7 @@ class Binding:
         average: str,
         labels: Any = None,
     ) -> TableParameter:
-        """Return the parameter to estimate for the average of `measure` over classes.
+        """Return the average of `measure` over classes as a parameter to estimate.
 
         For each class, `measure` treats all other classes as negative.
         """
@@ -107,10 +107,9 @@ class Binding:
         )
 
     def of_correctness(self, measure: MeasureProperties) -> TableParameter:
-        """Return the parameter to estimate for a function of accuracy.
+        """Return a function of accuracy, such as the error rate, as a parameter.
 
-        An example is the error rate. With several targets, a row is right if all its
-        targets are right.
+        With several targets, a row is right if all its targets are right.
         """
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
@@ -123,25 +122,25 @@ class Binding:
     def of_pairs(
         self, trait: MeasureProperties, functional: Functional
     ) -> TableParameter:
-        """Return the parameter to estimate for a functional of a confusion matrix."""
+        """Return a function of a confusion matrix as a parameter to estimate."""
         cell_map = self.sample.cell_map("pairs", self.model)
         return self.of_labels(trait, functional, cell_map)
 
     def of_units(
         self, trait: MeasureProperties, functional: Functional, metric: str = ""
     ) -> TableParameter:
-        """Return the parameter to estimate for a functional of the row weights."""
+        """Return a function of the row weights as a parameter to estimate."""
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return true values, predictions, and two arrays that identify similar rows.
+        """Return true values, predictions, and two arrays for comparing rows.
 
-        `kind` is "labels", "scores", "numbers" or "items". The true values and the
-        predictions are passed to a user's function. With several targets, labels are
-        encoded as 0 and 1. The third array contains the same index for rows with equal
-        labels. The fourth array contains the scores or numbers of the rows, and is None
-        for labels. For items, both arrays are None.
+        `kind` is "labels", "scores", "numbers" or "items". With several targets, labels
+        are encoded as 0 and 1. The third array contains an integer for each row, which
+        is equal for rows with equal labels. The fourth array contains the scores or
+        numbers of the rows, and is None for labels. For items, the last two results are
+        None.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -172,9 +171,9 @@ class Binding:
         return truth, labels[flat(answers)], kinds, None
 
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return the parameter to estimate for the mean of `values` over rows.
+        """Return the mean of `values` over rows as a parameter to estimate.
 
-        Rows whose value is NaN are left out. If the values are bounded, both bounds are
+        Rows with the value NaN are left out. If the values have bounds, both bounds are
         treated as possible values, even if they do not occur.
         """
         bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
@@ -205,7 +204,7 @@ class Binding:
         values: Array,
         sizes: Array,
     ) -> TableParameter:
-        """Return the parameter to estimate for a function of two means."""
+        """Return a function of two means over rows as a parameter to estimate."""
         is_defined = ~np.isnan(values)
         n = int(is_defined.sum())
         index = np.full(len(is_defined), n)
@@ -217,7 +216,7 @@ class Binding:
     def of_samples(
         self, trait: MeasureProperties, measure: MeasureProperties, labels: Any = None
     ) -> TableParameter:
-        """Return the parameter to estimate for a multilabel measure averaged over rows.
+        """Return a multilabel measure, averaged over rows, as a parameter to estimate.
 
         `measure` is computed for each row, from the true and the predicted targets of
         the row.
@@ -234,10 +233,10 @@ class Binding:
         return self.of_unit_values(trait, values)
 
     def of_unit_values(self, trait: MeasureProperties, values: Array) -> TableParameter:
-        """Return the parameter to estimate for the mean of `values` over rows.
+        """Return the mean of `values` over rows as a parameter to estimate.
 
-        NaN is replaced by `undefined_as`. If `undefined_as` is NaN as well, rows with
-        NaN are left out.
+        NaN is replaced by `undefined_as`. If `undefined_as` is also NaN, rows with NaN
+        are left out.
         """
         values = np.where(np.isnan(values), self.undefined_as, values)
         is_defined = ~np.isnan(values)
@@ -246,28 +245,31 @@ class Binding:
 
     @cached_property
     def within(self) -> Any:
-        """Mask of the units, that is, distinct rows, in the selected subgroups."""
+        """Mask of the units (distinct rows) in the selected subgroups."""
         return ... if self.subgroups is None else self.sample.within(self.subgroups)
 
     @cached_property
     def frequencies(self) -> Array:
-        """Number of rows that each unit of the selected subgroups represents."""
+        """Number of rows that each unit (distinct row) represents."""
         return self.sample.rows.frequencies[self.within]
 
     @property
     def weights(self) -> Array:
-        """Total weight of the rows in each unit. The sum is the number of rows."""
+        """Total weight of the rows in each unit (distinct row).
+
+        The weights add up to the number of rows.
+        """
         return self.sample.rows.counts[self.within]
 
     @cached_property
     def truth(self) -> Array:
-        """True label code of each unit in the selected subgroups."""
+        """Code of the true label of each unit (distinct row)."""
         codes: Array = self.sample.codes[self.within, 0]
         return codes.view(np.uint8) if codes.dtype == bool else codes
 
     @cached_property
     def positives(self) -> Array:
-        """Indicators of the true classes, of shape (units, classes)."""
+        """Indicators of the true classes, with a row for each distinct data row."""
         vocabulary = self.sample.vocabulary
         if vocabulary.multilabel:
             return self.sample.codes[self.within, : len(vocabulary.targets)]
@@ -290,15 +292,16 @@ class Binding:
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
-        """Masks of the true and the predicted targets, of shape (units, targets)."""
+        """Masks of the true and the predicted targets of each distinct row."""
         truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
         """Return the codes of the classes in `labels`.
 
-        By default, return the codes of all known classes in sorted order. A known class
-        need not occur in the data. It may be known from an option or an estimator.
+        By default, return the codes of all known classes in sorted order. Some of these
+        classes may be known only from an option or an estimator, and may not occur in
+        the data.
         """
         vocabulary = self.sample.vocabulary
         codes = {label: k for k, label in enumerate(vocabulary.classes)}
@@ -335,10 +338,10 @@ class Binding:
         metric: str = "",
         **fields: Any,
     ) -> TableParameter:
-        """Return the parameter to estimate for a metric of counts of labels.
+        """Return a metric that depends on counts of labels, as a parameter to estimate.
 
-        `cell_map` maps the true and the predicted labels of a row to the count to which
-        the row contributes, such as the number of true positives.
+        One count is, for example, the number of true positives. `cell_map` maps the
+        true and the predicted label of a row to the count that includes the row.
         """
         if self.subgroups is not None:
             cell_map = cell_map.subset(self.subgroups)
@@ -357,11 +360,11 @@ class Binding:
         max_cells: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Return the parameter to estimate for a functional of counts.
+        """Return a function of counts as a parameter to estimate.
 
-        `cells` contains the index of the count to which each row contributes, such as
-        an entry of a confusion matrix. If there are more than `max_cells` counts, no
-        score interval is available.
+        The counts may be the entries of a confusion matrix. `cells` contains, for each
+        row, the index of its count. If there are more than `max_cells` counts, no score
+        interval is available.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -421,10 +424,11 @@ def bind_references(
     to: str,
     bind: Callable[[list[frozenset[int]]], Iterable[TableParameter]],
 ) -> dict[ParameterLabels, TableParameter]:
-    """Return the metrics with which each subgroup is compared.
+    """Return the metric values with which each subgroup is compared.
 
-    The metrics refer to all other subgroups if `to` is "rest", and to all rows if `to`
-    is "overall". The function `bind` returns the metrics in a union of subgroups.
+    The values are computed from all other subgroups if `to` is "rest", and from all
+    rows if `to` is "overall". The function `bind` returns the metrics in a union of
+    subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

@@ -69,19 +69,22 @@ class EventBy(Functional):
     def _index(self) -> Array:
         r"""Number of distinct times before :math:`\min(T, t)` for each row.
 
-        Here T is the time of the row, and t is the time by which events are predicted.
-        The label of the row is known unless the row is censored before this minimum.
+        T is the time of the row, and t is the time by which events are predicted. The
+        label of a row is known unless the row is censored before this minimum.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
 
     @cached_property
     def is_known(self) -> Array:
-        """Mask of the rows whose label is known, among the rows that need a label."""
+        """Mask of the rows with a known label, among the rows that need a label."""
         return self.follow_up.event | (self.follow_up.time >= self.time)
 
     def _weights(self, p: Array) -> tuple[Array, Censoring]:
-        """Return inverse probability weights, and the censoring distribution."""
+        """Return the inverse probability of censoring weights.
+
+        The estimated distribution of censoring times is returned as well.
+        """
         censoring = self.follow_up.censoring(p[self.rows])
         left = censoring.survival[self._index]
         weights = np.ones(len(p))
@@ -105,7 +108,7 @@ class EventBy(Functional):
             return Evaluation(value, influence - dot(p, influence), gradient)
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the weights of the rows with an event up to `time`."""
+        """Return the weight of each row with an event up to `time`."""
         events, rows = np.zeros(len(counts)), self.rows
         by_now = self.follow_up.event & (self.follow_up.time <= self.time)
         events[rows] = by_now * self._weights(counts / counts.sum())[0][rows]
@@ -113,7 +116,7 @@ class EventBy(Functional):
 
 
 class ShareOfEvents(EventBy):
-    """Kaplan-Meier estimate of the proportion of rows with an event by a time.
+    """Kaplan-Meier estimate of the proportion of rows with an event by a given time.
 
     The estimate uses only some of the rows, such as the rows in a bin.
     """
@@ -131,7 +134,7 @@ class ShareOfEvents(EventBy):
 
 @dataclass(frozen=True)
 class Events:
-    """Event indicator and time of each row, and the time by which to predict events.
+    """Event and time of each row, for events that are predicted by a given time.
 
     `truth` has shape (m, 2). The first column is the event indicator (0 or 1), and the
     second column is the time of the event or of censoring.
@@ -140,19 +143,20 @@ class Events:
     truth: Array
     time: float
     code: int = 1
-    """1 if an event by `time` is the positive label, 0 if none is."""
+    """1 if an event by `time` is the positive label, 0 if no event is positive."""
 
     @property
     def positive(self) -> Array:
         """Mask of the rows with the positive label.
 
-        The positive label is an observed event up to `time`, or no such event.
+        If `code` is 1, the positive label is an observed event up to `time`. Otherwise,
+        the positive label is the absence of such an event.
         """
         follow_up = self.follow_up()
         return (follow_up.event & (follow_up.time <= self.time)) == self.code
 
     def known(self, found: Functional | Array, needed: Any = ...) -> EventBy:
-        """Correct a functional for rows whose label is unknown because of censoring.
+        """Correct a functional for labels that are unknown because of censoring.
 
         Rows with known labels are weighted by the inverse of the probability that the
         label is known. `found` is a functional, or an array of numbers to be averaged.
@@ -163,7 +167,7 @@ class Events:
         return EventBy(functional, self.follow_up(rows), rows, self.time)
 
     def follow_up(self, rows: Any = ...) -> FollowUp:
-        """Return the follow-up of some rows."""
+        """Return the event indicators and the times of some rows."""
         event, until = self.truth[rows].T
         return FollowUp(event == 1, until)
 

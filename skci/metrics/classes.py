@@ -89,9 +89,9 @@ class ConfusionIndicators:
     def spread(self, gradient: Array) -> Array:
         """Convert derivatives in class proportions to derivatives in row weights.
 
-        The last dimension of `gradient` contains the derivatives in the proportions of
-        true positive, predicted and true rows of a class. The result contains the
-        derivative in the weight of each row.
+        The last dimension of `gradient` has three entries for each class. The entries
+        are the derivatives with respect to the proportions of true positive rows,
+        predicted rows and true rows. The result has one derivative for each row.
         """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
@@ -120,10 +120,10 @@ class ClassAverage(Functional):
     """Average of a metric over classes, in which each class is positive in turn.
 
     "macro" is the mean over classes. "weighted" weights each class by its number of
-    true rows; these weights are treated as estimates. "micro" is computed from the sum
-    of all confusion matrices. A class in which the metric is undefined has the value
-    `undefined_as`, or is left out if `undefined_as` is NaN. `undefined` is a mask of
-    these classes.
+    true rows, and these weights are treated as estimates. "micro" is computed from the
+    sum of all confusion matrices. If the metric is undefined in a class, its value is
+    `undefined_as`, or the class is left out if `undefined_as` is NaN. `undefined` is a
+    mask of the classes with an undefined metric.
     """
 
     compared_by: ClassVar[str] = "targets"
@@ -250,7 +250,7 @@ class WeightedMean(Composite):
     compared_by: ClassVar[str] = "components"
 
     sizes: Any
-    """Matrix of shape (m, components), dense or sparse, with the weights as means.
+    """Dense or sparse matrix of shape (m, components). Column means are the weights.
 
     The shape is (m, 1) if all weights are equal.
     """
@@ -294,7 +294,7 @@ class WeightedMean(Composite):
 
 
 class MicroAverage(MergedFunctional):
-    """Micro average: a functional that treats each pair of a row and a class as a row.
+    """Micro average, in which each pair of a row and a class counts as one row.
 
     `cells` contains the outcome of each pair as an index, of shape (rows, classes).
     """
@@ -338,10 +338,10 @@ class _Agreement(Functional):
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Return the measure, and its derivatives in its three arguments.
+        """Return the measure and its three derivatives.
 
-        The arguments are the mean weight, of shape (...), and the marginal
-        distributions of true and predicted labels, both of shape (..., C).
+        The derivatives are with respect to the mean weight, of shape (...), and the
+        marginal distributions of true and predicted labels, both of shape (..., C).
         """
 
     def __call__(self, p: Array) -> Evaluation:

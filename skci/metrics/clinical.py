@@ -47,9 +47,10 @@ MOST_BINS = 1000
 def bin_numbers(
     probabilities: Array, n_bins: int, strategy: str, repeats: Array
 ) -> Array:
-    """Return the bin index of each probability, without counting empty bins.
+    """Return the bin index of each probability.
 
-    `repeats` contains the number of rows that have each probability.
+    Indices are consecutive, because empty bins are left out. `repeats` contains the
+    number of rows that have each probability.
     """
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
@@ -196,11 +197,12 @@ class SquaredCalibrationError(Functional):
         return Evaluation(np.asarray(value), centred_influence, np.ones(1))
 
     def _parts(self, p: Array) -> tuple[float, Array, Array, Array, Array]:
-        """Return the squared calibration error, and four statistics of each bin.
+        """Return the squared calibration error, and four arrays with an entry per bin.
 
-        The statistics are the weight of the bin, the mean residual (label minus
-        prediction), the factor n / (n - 1) for n rows, and the weighted sum of squared
-        deviations from the mean residual. The factor is 0 for a single row.
+        The first array contains the weight of the bin. The second contains the mean
+        residual, where a residual is a label minus its prediction. The third contains n
+        / (n - 1) for n rows, or 0 for a single row. The fourth contains the weighted
+        sum of squared deviations from the mean residual.
         """
         bins, residuals = self.bins, self.residuals
         weights, n = np.bincount(bins, p), np.bincount(bins, self.repeats * (p > 0))
@@ -239,7 +241,9 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
 
 
 class _ThresholdMetricCI(EventMetricCI, MetricAtNumber):
-    """Metric of the decision to treat rows whose probability is at least a threshold.
+    """Metric of treatment decisions at a threshold probability.
+
+    Rows with a probability of at least the threshold are treated.
 
     Parameters
     ----------

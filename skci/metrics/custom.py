@@ -99,7 +99,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 
 class _FeatureMetric(_CustomMetric):
-    """Metric defined by a user's function of mean features of the rows."""
+    """Metric computed by a user's function from mean features of the rows."""
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
@@ -334,7 +334,9 @@ class CustomFunctionCI(_CustomMetric, heavy_tails=True):
 
 
 class CustomInfluenceCI(CustomFunctionCI):
-    """Metric defined by its influence values; see :func:`make_metric_ci`.
+    """Metric defined by a function that returns influence values.
+
+    See :func:`make_metric_ci`.
 
     Parameters
     ----------
@@ -379,8 +381,8 @@ def make_metric_ci(
     The function may depend on the confusion matrix, on means over rows, or on the rows
     themselves. A function of the confusion matrix or of means is differentiated by the
     complex step, which gives the influence values of the rows. Any other function is
-    accepted with ``of="rows"``. Its influence values are computed by calling the
-    function with changed weights of the rows, or without some of the rows.
+    accepted with ``of="rows"``. The influence values of such a function are computed by
+    calling the function with changed weights of the rows, or without some of the rows.
 
     Parameters
     ----------
@@ -409,8 +411,8 @@ def make_metric_ci(
         words, spans or boxes, or rows of an array. With `features`, the default is
         "numbers"; "labels" (passed as arrays of objects) and "items" are also accepted.
         With ``of="rows"``, all kinds are accepted, and the default is "labels" unless a
-        report also has scores. A report can combine all kinds except "numbers" with
-        accuracy and AUC.
+        report also has scores. In one report, metrics of any kind except "numbers" can
+        be combined with accuracy and AUC.
     of : {"rows"}, optional
         "rows" means that `g` is a function of the rows, ``g(y_true, y_pred)``. By
         default, `g` is a function of proportions or means.
@@ -529,8 +531,9 @@ def _check_of_cells(g: Any, name: str, low: float, high: float) -> None:
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
     with errors_of_function(
         f"g of {name!r} must accept four arrays tp, fp, fn, tn",
-        '. A function of y_true and y_pred needs of="rows"; one of the cells needs '
-        "arithmetic and functions of numpy instead of if, float and functions of math.",
+        '. A function of y_true and y_pred needs of="rows". A function of tp, fp, fn '
+        "and tn must use arithmetic and functions of numpy instead of if, float and "
+        "functions of math.",
     ):
         values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:

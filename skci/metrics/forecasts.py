@@ -37,9 +37,10 @@ _ROUNDING = 1e-9  # largest difference of levels that are treated as equal
 class Forecasts(NamedTuple):
     """True numbers and predicted distributions of n rows.
 
-    `values` has shape (n, k). The k columns are the members of an ensemble, parameters
-    of a distribution, or quantiles. For quantiles, `levels` contains the ascending
-    levels; otherwise it is empty. `name` identifies the predictions in messages.
+    `values` has shape (n, k). The k columns are the members of an ensemble, the
+    parameters of a distribution, or quantiles. For quantiles, `levels` contains the
+    ascending levels. Otherwise, `levels` is empty. `name` identifies the predictions in
+    messages.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Forecasts(NamedTuple):
 
 
 class _ForecastMetricCI(MetricCI, **LOSS):
-    """Metric of predicted distributions that is a mean score over rows.
+    """Mean score over rows, computed from predicted distributions.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ class IntervalCoverageCI(
 ):
     r"""Coverage of prediction intervals: :math:`P(l \le y \le u)`.
 
-    Here y is the true number, and l and u are the limits of its central prediction
+    Here y is the true number, and l and u are the limits of the central prediction
     interval with the given level. ``y_pred`` is described at :class:`IntervalScoreCI`.
     Neither a higher nor a lower value is better: the coverage of a calibrated forecast
     equals the level. :class:`IntervalCoverageDeviationCI` is the difference between

@@ -59,12 +59,12 @@ class FunctionalOfRows(Linearised):
     frequencies: Array
     """Number of rows of each unit, as an integer."""
     kinds: Array | None
-    """Index that distinguishes units, for example by their labels.
+    """Integer for each unit; units with different integers are not similar.
 
-    None means that no unit is similar to another unit.
+    The integers may identify labels. None means that no two units are similar.
     """
     keys: Array | None
-    """Numbers that distinguish units with equal `kinds`, of shape (m, number of keys).
+    """Numbers by which units are compared, such as scores, of shape (m, columns).
 
     None means that units with equal `kinds` are identical.
     """
@@ -88,12 +88,12 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Return observed and predicted changes of the estimate when rows are left out.
+        """Return observed and predicted changes of the estimate without some rows.
 
         For each of `n_pairs` changes, two random quarters of the rows are left out in
-        turn. The observed change is the difference between the two estimates. The
-        predicted change follows from the influence values. The result is None if there
-        are few rows, or if the function often fails without a quarter of the rows.
+        turn. The change is the difference between the two estimates. The predicted
+        change is computed from the influence values. The result is None if there are
+        few rows, or if the function often fails without a quarter of the rows.
         """
         frequencies = self.frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -177,7 +177,7 @@ class GivenInfluence(FunctionalOfRows):
         return float(returned[0])
 
     def _check_scale(self, value: float, influence: Array) -> None:
-        """Check the scale of the influence values.
+        """Check that influence values have the scale of the estimate.
 
         The function is evaluated without some of the rows. The ratio of the observed
         changes to the changes predicted from the influence values must be about 1. The
@@ -266,7 +266,7 @@ class FunctionOfRows(FunctionalOfRows):
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
-        """Return the group index of each row, and whether grouped rows are identical.
+        """Return the group of each row, and whether all rows of a group are identical.
 
         All rows of a group are assigned the same influence value.
         """

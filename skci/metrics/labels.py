@@ -172,7 +172,7 @@ class _AveragedCI(LabelMetricCI):
 
 
 class _ZeroDivisionCI(_AveragedCI):
-    """Metric whose function in scikit-learn has the parameter ``zero_division``.
+    """Metric with the parameter ``zero_division`` of scikit-learn.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ class _ZeroDivisionCI(_AveragedCI):
 class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp")):
     r"""Precision: :math:`TP / (TP + FP)`.
 
-    It is the proportion of positives among the rows predicted positive. The estimate
-    equals :func:`sklearn.metrics.precision_score`.
+    Precision is the proportion of positives among the rows predicted positive. The
+    estimate equals :func:`sklearn.metrics.precision_score`.
 
     Examples
     --------
@@ -202,8 +202,8 @@ class PrecisionCI(_ZeroDivisionCI, function=precision, proportion=("tp", "tp fp"
 class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
-    It is the proportion of positives that are predicted positive. The estimate equals
-    :func:`sklearn.metrics.recall_score`.
+    Recall is the proportion of positives that are predicted positive. The estimate
+    equals :func:`sklearn.metrics.recall_score`.
 
     Examples
     --------
@@ -215,7 +215,7 @@ class RecallCI(_ZeroDivisionCI, function=recall, proportion=("tp", "tp fn")):
 class SpecificityCI(_AveragedCI, function=specificity, proportion=("tn", "fp tn")):
     r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
-    It is the proportion of negatives that are predicted negative.
+    Specificity is the proportion of negatives that are predicted negative.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class NegativePredictiveValueCI(
 ):
     r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
-    It is the proportion of negatives among the rows predicted negative.
+    The value is the proportion of negatives among the rows predicted negative.
 
     Examples
     --------
@@ -246,7 +246,7 @@ class FalsePositiveRateCI(
 ):
     r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
 
-    It is the proportion of negatives that are predicted positive.
+    The rate is the proportion of negatives that are predicted positive.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class FalseNegativeRateCI(
 ):
     r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
 
-    It is the proportion of positives that are predicted negative.
+    The rate is the proportion of positives that are predicted negative.
 
     Examples
     --------
@@ -319,7 +319,7 @@ class FBetaCI(_ZeroDivisionCI):
 class F1CI(_ZeroDivisionCI, measure="f1", function=partial(f_beta, beta=1.0)):
     r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
-    It is the harmonic mean of precision and recall. The estimate equals
+    F1 is the harmonic mean of precision and recall. The estimate equals
     :func:`sklearn.metrics.f1_score`.
 
     Examples
@@ -403,7 +403,7 @@ class TverskyCI(_AveragedCI):
 class CosineCI(_AveragedCI, function=cosine):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
-    It is the geometric mean of precision and recall, and is also known as the
+    The index is the geometric mean of precision and recall, and is also known as the
     Fowlkes-Mallows index.
 
     Examples
@@ -513,8 +513,8 @@ class DiagnosticOddsRatioCI(
 ):
     r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
-    It is infinite without false positives or without false negatives. Intervals are
-    formed on the log scale.
+    The ratio is infinite without false positives or without false negatives. Intervals
+    are formed on the log scale.
 
     Examples
     --------
@@ -524,7 +524,7 @@ class DiagnosticOddsRatioCI(
 
 
 class _AgreementCI(LabelMetricCI):
-    """Metric that treats all labels equally, without a positive label."""
+    """Metric that has no positive label and treats all labels equally."""
 
     _several = True
 

@@ -1,4 +1,4 @@
-"""Metrics of a report: with one truth, with several truths, or at thresholds."""
+"""Estimation of all metrics of a report: checks, data and joint estimates."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class MetricSet:
             self._check_truths()
 
     def _check_truths(self) -> None:
-        """Check that one array of true values suits all metrics."""
+        """Check that all metrics accept the same array of true values."""
         kinds = {}
         for name, metric in self.metrics.items():
             if metric._truth == "survival":
@@ -96,7 +96,7 @@ class MetricSet:
     ) -> Self:
         """Return a copy with interval methods that need no confusion matrix.
 
-        `available` and `preferred` are described at `MetricCI.without_table`.
+        The arguments are described at `MetricCI.without_table`.
         """
         other = copy(self)
         other.metrics = {
@@ -106,7 +106,7 @@ class MetricSet:
         return other
 
     def _score_methods(self) -> list[str]:
-        """Return the methods, such as "predict_proba", with scores for all metrics."""
+        """Return the methods, such as "predict_proba", that all metrics accept."""
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         common = set(RANKING_METHODS).intersection(*needs.values())
         methods = [method for method in RANKING_METHODS if method in common]
@@ -123,7 +123,7 @@ class MetricSet:
             raise ValueError(f"metrics must read labels, got {self.kinds}")
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
-        """Check that predictions and scores are passed if a metric requires them."""
+        """Check that all required predictions and scores are passed."""
         predictions = dict.fromkeys(KINDS, y_pred) | {"scores": y_score}
         for kind in self.reads:
             if predictions[kind] is None:
@@ -150,8 +150,8 @@ class MetricSet:
         for name, reads in self.kinds.items():
             if isinstance(reads, Assumed):
                 raise ValueError(
-                    f"reads must be set for {name!r} if there are labels and scores; "
-                    "make the metric with make_metric_ci(..., reads='labels') or "
+                    f"reads must be set for {name!r} if both labels and scores are "
+                    "passed; use make_metric_ci(..., reads='labels') or "
                     "make_metric_ci(..., reads='scores')"
                 )
 
@@ -355,10 +355,10 @@ class MetricSet:
     def references(
         self, sample: Sample, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the metrics with which each subgroup is compared.
+        """Return the metric values with which each subgroup is compared.
 
-        The metrics refer to all other rows if `to` is "rest", and to all rows if `to`
-        is "overall".
+        The values are computed from all other rows if `to` is "rest", and from all rows
+        if `to` is "overall".
         """
         return bind_references(sample, to, partial(self.bind, sample))
 
@@ -367,8 +367,8 @@ class MetricSet:
     ) -> Iterator[TableParameter]:
         """Yield the parameters to estimate for all metrics, models and subgroups.
 
-        `parts` replaces the subgroups of the sample. Models without the predictions
-        that a metric reads, such as scores, are skipped for this metric.
+        `parts` replaces the subgroups of the sample. A model without the data that a
+        metric reads, such as scores, is skipped for this metric.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -414,7 +414,7 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
 class MetricsByTruth(MetricSet):
     """Metrics with different true values, such as labels and survival times.
 
-    The data of these metrics are a list of samples, with one sample for each metric.
+    The data are a list of samples, one for each metric.
     """
 
     def __init__(
@@ -492,10 +492,10 @@ class MetricsByTruth(MetricSet):
     def references(
         self, samples: Any, to: str
     ) -> dict[ParameterLabels, TableParameter]:
-        """Return the metrics with which each subgroup is compared.
+        """Return the metric values with which each subgroup is compared.
 
-        The metrics refer to all other rows if `to` is "rest", and to all rows if `to`
-        is "overall".
+        The values are computed from all other rows if `to` is "rest", and from all rows
+        if `to` is "overall".
         """
         pairs = zip(self.sets.values(), samples, strict=True)
         references = [metric_set.references(sample, to) for metric_set, sample in pairs]
@@ -503,10 +503,11 @@ class MetricsByTruth(MetricSet):
 
 
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Return, for each metric, the key of its data in a mapping such as ``y_true``.
+    """Return, for each metric, the key of its data in a mapping by metric.
 
-    The keys of the mapping `entries` are metric names, or "*" for all other metrics.
-    For other data, such as an array, the returned keys are None.
+    Such a mapping may be passed as ``y_true``. The keys of the mapping are metric
+    names, or "*" for all other metrics. The returned keys are None if the data are not
+    a mapping by metric.
     """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
@@ -528,10 +529,10 @@ def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str,
 
 
 def metrics_of_truths(columns: Mapping[str, Any], *settings: Any) -> MetricSet:
-    """Return the validated metrics and settings of a report.
+    """Check the metrics and the settings of a report.
 
-    `columns` maps "y_true", "y_pred" and "y_score" to the data. If the data of "y_true"
-    are a mapping by metric, the metrics have different true values.
+    `columns` maps the names "y_true", "y_pred" and "y_score" to the data. Metrics may
+    have different true values if "y_true" is a mapping by metric.
     """
     if isinstance(columns["y_true"], Mapping):
         return MetricsByTruth(columns, *settings)
@@ -551,10 +552,9 @@ class Points(NamedTuple):
 
     names: Sequence[str]
     levels: Array
-    """Index of the score level of each row."""
+    """Number of thresholds, from 0, that the score of each row reaches."""
     is_positive: Array
-    """Masks of the score levels predicted positive, of shape (levels, thresholds).
-    """
+    """Whether rows of a level are predicted positive, of shape (levels, thresholds)."""
 
 
 def keys_at_points(
@@ -562,9 +562,9 @@ def keys_at_points(
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield the model, the index and the labels of each threshold.
 
-    The labels identify the estimates at a threshold in the report. They contain the
-    threshold as a subgroup of the column `column`. For a single model without a name,
-    the threshold replaces the name of the model.
+    The labels identify the estimates at a threshold. The labels include the threshold,
+    as a subgroup in the column `column`. If a single model has no name, the threshold
+    takes the place of the name.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():

@@ -68,10 +68,10 @@ _REASONS = {
     "is not one number; use skci.classification_report_ci": "classification_report",
     "is not one number; use skci.confusion_matrix_report": """
         confusion_matrix confusionmatrixdisplay multilabel_confusion_matrix""",
-    "is the area under any points, without rows; use 'roc_auc' or "
+    "is the area under given points of a curve, without their rows; use 'roc_auc' or "
     "'average_precision'": "auc",
-    "is an extreme of the errors, which has no interval from a standard error; use "
-    "'median_absolute_error', or the quantile of errors that matters": "max_error",
+    "is an extreme of the errors, for which a standard error gives no valid interval; "
+    "use 'median_absolute_error' or a quantile of the errors": "max_error",
     "is a function of means over items; use make_metric_ci(g, features=f, "
     "reads='items') with the counts of a package such as jiwer or sacrebleu": """
         mer wil ter perplexity entity_f1 span_f1 seqeval miou mean_iou""",
@@ -87,14 +87,15 @@ _REASONS = {
     "is a function of ranks; use make_metric_ci(g, of='rows', reads='numbers') with "
     "the function of scipy.stats, or 'pearson_correlation'": """
         spearman spearmanr kendall kendalltau""",
-    "has weights; use CohenKappaCI(weights='quadratic') or 'linear'": """
+    "needs the option weights; use CohenKappaCI(weights='quadratic') or "
+    "CohenKappaCI(weights='linear')": """
         qwk quadratic_weighted_kappa weighted_kappa""",
     "is ambiguous; use 'roc_auc' for labels or 'concordance' for times": """
         c_statistic c_stat""",
     "is named by its specificity, which is 1 minus the false positive rate; use a name "
     "such as 'sensitivity@specificity=0.9'": """
         recall@false_positive_rate recall@spec sens@spec sens@specificity""",
-    "is a test, whose result depends on the number of bins and of rows; use "
+    "is a test, and its result depends on the numbers of bins and rows; use "
     "'calibration_intercept' and 'calibration_slope', or calibration_report": """
         hosmer_lemeshow""",
     "has an unknown bias, which is largest if predictions are calibrated, so that no "
@@ -175,9 +176,9 @@ def synonyms(name: str) -> list[str]:
 
 
 def refusal(name: str) -> str:
-    """Return the reason why no metric has the given name, or an empty string.
+    """Return the reason why a known metric is not supported.
 
-    Only names of known metrics that are deliberately not supported have a reason.
+    The result is an empty string for other names.
     """
     usual = _usual(name).removeprefix(NEGATED)
     usual = ALIASES.get(usual, usual)
@@ -245,7 +246,7 @@ def resolve_metrics(entry: Any) -> list[tuple[str, MetricCI]]:
 
 
 def _with_options(function: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the function and the keyword arguments of a `functools.partial`."""
+    """Split a `functools.partial` into its function and its keyword arguments."""
     if isinstance(function, partial) and not function.args:
         return function.func, dict(function.keywords)
     return function, {}
@@ -283,9 +284,10 @@ def _of_name(name: str) -> MetricCI:
 
 
 def _named(name: str) -> MetricCI | None:
-    """Return the metric for a name without a suffix such as "_macro", or None.
+    """Return the metric with a given name, or None if there is no such metric.
 
-    Names of scikit-learn's functions are also accepted.
+    The name has no suffix such as "_macro". Names of scikit-learn's functions are also
+    accepted.
     """
     for candidate in (name, name.removesuffix("_score")):
         candidate = ALIASES.get(candidate, candidate)
@@ -328,7 +330,7 @@ def _of_scorer(scorer: Any) -> MetricCI:
 
 
 def _signed(metric: MetricCI, sign: int) -> MetricCI:
-    """Return the metric, or its negation if the sign is negative."""
+    """Return the metric, negated if the sign is negative."""
     return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 

@@ -60,7 +60,7 @@ class PartlyVerified(EqualByParts, Functional):
     """
 
     functional: MergedFunctional
-    """Functional of the m outcomes of verified rows."""
+    """Function of the weights of the m outcomes of verified rows."""
     strata: Array
     """Stratum index of each of the m outcomes, from 0 to S - 1."""
 
@@ -70,10 +70,10 @@ class PartlyVerified(EqualByParts, Functional):
         return np.eye(self.strata.max() + 1)[self.strata]
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the estimated weight of each outcome, and two arrays over strata.
+        """Return the estimated weight of each outcome, and two weights of each stratum.
 
-        The first array contains the weight of all rows in a stratum, divided by the
-        weight of its verified rows. The second contains the weight of verified rows.
+        The first weight of a stratum is the weight of all its rows, divided by the
+        weight of its verified rows. The second is the weight of its verified rows.
         """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
@@ -101,9 +101,10 @@ class PartlyVerified(EqualByParts, Functional):
 def bind_verified(
     metric_set: MetricSet, sample: Sample, parts: Sequence[Part]
 ) -> list[TableParameter]:
-    """Return the parameters to estimate if labelling depends only on the predictions.
+    """Return metrics of all rows, estimated from the labelled rows.
 
-    Labelled rows represent all rows with the same predictions.
+    Labelling depends only on the predictions. Labelled rows represent all rows with the
+    same predictions.
     """
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
@@ -146,9 +147,9 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
     share = sizes[labelled < _FEW].sum() / sizes.sum()
     if share > _MAX_SHARE_OF_FEW:
         warn_caller(
-            f"{share:.0%} of the rows have predictions (of one model or of several "
-            f"models) for which fewer than {_FEW} rows are labelled, so intervals may "
-            "be too narrow; report on fewer models or labels at a time",
+            f"intervals may be too narrow: {share:.0%} of the rows share their "
+            f"predictions with fewer than {_FEW} labelled rows. Report on fewer models "
+            "or labels at a time",
             SmallSampleWarning,
         )
 
@@ -160,7 +161,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Return the parameter of all rows to estimate from labelled rows in strata."""
+    """Return a metric of all rows, to be estimated from labelled rows in strata."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -266,7 +267,7 @@ def estimate(
     """Estimate metrics from a sample in which only some rows are labelled.
 
     If `read` is passed, labelled rows are weighted by the inverse of their labelling
-    probability. `expected` is passed on to `corrected`.
+    probability. `expected` contains the expected squares of these weights.
     """
     sizes = partial_truth.sizes_of(sample) if read is None else read.sizes
     partial_truth.check_enough(*sizes)
@@ -446,11 +447,12 @@ def _bound(
     parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
-    """Return metrics on parts of the rows, and their combinations into estimates.
+    """Return the metrics from which estimates with a proxy are computed.
 
-    Each estimate combines the metric on labelled rows with proxy metrics, in which a
-    proxy replaces the truth, on labelled rows and on all rows. `automatic` contains the
-    interval methods that "auto" tries for the estimates.
+    Each estimate, described by a `Block`, combines the metric on labelled rows with
+    proxy metrics. A proxy metric is computed with a proxy instead of the truth, on
+    labelled rows and on all rows. `automatic` contains the interval methods that "auto"
+    tries for the estimates.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -495,10 +497,10 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Return all metrics of a sample in which a proxy replaces the truth.
+    """Return all metrics of a sample in which a proxy has replaced the truth.
 
-    The result is a mapping from (model, metric) to parameters. `column` is the index of
-    the column with the labels of the proxy, or None for numbers.
+    The result is a mapping from pairs (model, metric) to parameters. `column` is the
+    index of the column with the labels of the proxy, or None if the proxy is numeric.
     """
     bound = {}
     for parameter in metric_set.bind(sample, parts=[codes]):

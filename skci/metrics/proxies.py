@@ -75,7 +75,7 @@ class Block:
     """Metric on labelled rows, with the proxy metrics that correct its estimate.
 
     A proxy metric is computed with a proxy instead of the truth. `truth` and `proxies`
-    contain positions in a list of metrics.
+    contain the positions of these metrics in a list.
     """
 
     key: ParameterLabels
@@ -91,11 +91,11 @@ class Block:
 def corrected(
     joint: JointEstimate, blocks: Sequence[Block], expected: Rows | None = None
 ) -> JointEstimate:
-    """Return estimates from labelled rows, corrected by proxies in all rows.
+    """Correct estimates from labelled rows by the proxies of all rows.
 
-    A corrected estimate has the bounds of its metric. It also has the interval method
+    A corrected estimate has the bounds of its metric. The interval method is the method
     of the metric, unless there are too many possible outcomes. `expected` contains the
-    expected squares of inverse probability weights.
+    expected squares of the inverse probability weights.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -121,8 +121,9 @@ def corrected(
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
     """Return the interval method of a parameter after its properties have changed.
 
-    `trait` contains the new properties. An automatic choice of the method is repeated.
-    A method that the user chose is kept, or refused if it does not suit `trait`.
+    `trait` contains the new properties. A method that was chosen automatically is
+    chosen again. A method that the user chose is kept. An error is raised if this
+    method does not suit the new properties.
     """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -194,11 +195,11 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Return the covariance of proxy metrics that is missing in the labelled rows.
+    """Return the covariance of proxy metrics that is not observed in labelled rows.
 
-    This is the covariance expected from the labelling probabilities, minus the observed
-    covariance. Negative eigenvalues are set to 0. The result has shape (K, K) for K
-    proxies.
+    The result is the covariance expected from the labelling probabilities, minus the
+    observed covariance. Negative eigenvalues are set to 0. The matrix has shape (K, K)
+    for K proxies.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -252,7 +253,7 @@ def _unseen_errors(
 
 
 def _positive(matrix: Array) -> Array:
-    """Return a symmetric matrix with its negative eigenvalues set to 0."""
+    """Set the negative eigenvalues of a symmetric matrix to 0."""
     values, vectors = np.linalg.eigh(matrix)
     part: Array = (vectors * np.maximum(values, 0)) @ vectors.T
     return part
@@ -348,7 +349,7 @@ def _check_judge(people: GradedSamples, judge: GradedSamples) -> None:
 
 
 def _check_strata(strata: Array, is_graded: Array) -> None:
-    """Warn if a model has few graded items in a stratum."""
+    """Warn if some stratum has few graded items of a model."""
     minimum = min(np.bincount(strata, of_model).min() for of_model in is_graded)
     if minimum < _FEW:
         warn_caller(
@@ -368,9 +369,9 @@ def _of_graded(
 ) -> TableParameter:
     """Return the mean grade of all items, estimated from the graded items by stratum.
 
-    The estimate is expressed as a mean of one number for each item. Within strata, the
-    numbers vary such that the standard error of the mean is correct. Strata with fewer
-    than two graded items are pooled.
+    The estimate is computed as a mean of one number for each item. The numbers vary
+    within strata so that this mean has the right standard error. Strata with fewer than
+    two graded items are pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])

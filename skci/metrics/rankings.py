@@ -66,8 +66,7 @@ class Rankings:
     ) -> Rankings:
         """Sort documents by query and score.
 
-        If `averages_ties` is False, tied documents keep their order, and each document
-        is a block.
+        If `averages_ties` is False, tied documents keep their order.
         """
         totals, sizes = np.bincount(query, gains), np.bincount(query)
         rows = np.flatnonzero(~np.isnan(scores))
@@ -95,7 +94,8 @@ class Rankings:
     def sums(self, values: Array) -> Array:
         """Return the sum of `values` for each query.
 
-        `values` contains a number for each block.
+        `values` contains a number for each block, that is, for each set of tied
+        documents.
         """
         return np.bincount(self.query, values, len(self.sizes))
 
@@ -115,8 +115,9 @@ class Rankings:
     def first_hit(self, k: int | None, power: int) -> Array:
         """Return ``position**-power`` of the first relevant document of each query.
 
-        The value is averaged over the orders of tied documents. It is 0 if the position
-        exceeds k. `gains` must be 1 for relevant documents and 0 for other documents.
+        For tied documents, the value is the mean over all orders. The value is 0 if the
+        position exceeds k. `gains` must be 1 for relevant documents and 0 for other
+        documents.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]
@@ -137,8 +138,8 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
     Truth and scores are matrices with a row for each query, as in scikit-learn.
     Alternatively, each row is a document, and ``query=`` contains the query of each
     row. Queries are independent units. Documents that were not retrieved have missing
-    scores (NaN). Sample weights must be equal in all rows of a query; the mean over
-    queries is then weighted.
+    scores (NaN). Sample weights must be equal in all rows of a query. The mean over
+    queries uses these weights.
 
     Parameters
     ----------
@@ -278,7 +279,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
 
 
 class _OrderCI(RankingMetricCI):
-    """Metric of the order of documents, with an option for tied documents.
+    """Metric of the order of documents, with an option for ties.
 
     Parameters
     ----------
@@ -296,7 +297,7 @@ class _OrderCI(RankingMetricCI):
 
 
 class RankingToK(_OrderCI):
-    """Metric of the first k documents of a ranking.
+    """Metric that uses only the first k documents of a ranking.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Median(Functional):
         return Link(self._share_at, self._density_at, self._quantile_at)
 
     def _share_at(self, value: Any) -> Any:
-        """Return the value of the distribution function F at a given number.
+        """Return the distribution function F at a given number.
 
         F jumps at a number that several rows have. The value nearest to 1/2 is then
         returned. Between the two data values next to the median, F is set to 1/2, so
@@ -105,8 +105,8 @@ class Median(Functional):
     def _quantile_at(self, share: Any) -> Any:
         """Return the quantile of a given level.
 
-        Unless the level is 1/2, the quantile is not between the median and the next
-        data value.
+        Every quantile other than the median is at least as far from the median as the
+        next data value.
         """
         values, shares = self._knots
         below, above = self._neighbours
@@ -143,7 +143,7 @@ class Median(Functional):
 
     @cached_property
     def _neighbours(self) -> tuple[float, float]:
-        """Largest value below and smallest value above the median.
+        """Largest value below the median, and smallest value above the median.
 
         If there is no such value, the median is used.
         """
@@ -211,9 +211,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         Interval method: "hall" (corrected for skewness) or "delta" (symmetric).
         Defaults to the method of the report, or to "auto", which is "hall".
     multioutput : {"uniform_average", "raw_values"} or array-like
-        Average over several targets: "uniform_average" (the default) is the mean,
-        "raw_values" requests a separate estimate for each target, and an array contains
-        the weights of the targets.
+        Average over several targets. "uniform_average" (the default) is the mean.
+        "raw_values" requests a separate estimate for each target. An array contains the
+        weights of the targets.
     """
 
     multioutput: Any = "uniform_average"
@@ -263,7 +263,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _fixed_weights(self, n_units: int, n_targets: int) -> Array:
-        """Return the weights of the targets, repeated for each unit."""
+        """Return the weights of the targets, repeated for each row."""
         is_mean = self._is("uniform_average")
         weights = np.asarray([1] * n_targets if is_mean else self.multioutput, float)
         if weights.shape != (n_targets,):
@@ -332,9 +332,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         ]
 
     def _variable(self, name: str, binding: Binding, target: int) -> Variable:
-        """Return the identifier of a variable, such as the error of the first target.
+        """Return the name of a variable, such as the error of the first target.
 
-        Metrics that use the same variable share its identifier and its means.
+        Metrics that use the same variable share its mean.
         """
         model = "" if name in _OF_TRUTH else binding.model
         if name in ("loss", "potential"):
@@ -378,7 +378,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
         """Divide all values by a power of two, to avoid overflow.
 
-        Metrics that use several means are not changed by the scale.
+        A metric that uses several means does not depend on this factor.
         """
         unit = binade(np.append(y, values))
         return y / unit, values / unit
@@ -918,7 +918,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """Names of variables, or of products of variables, that are averaged."""
+        """Variables, and products of variables, that are averaged."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 

@@ -59,7 +59,7 @@ class GiniCoefficient(RocAuc):
 class KolmogorovSmirnov(OrderOfScores):
     """Largest difference between the score distributions of two classes.
 
-    The influence values refer to the score at which the difference is largest.
+    The influence values are computed at the score with the largest difference.
     """
 
     def estimate(self, p: Array) -> Array:
@@ -99,7 +99,7 @@ class CumulativeGain(OrderOfScores):
     """Factor by which the gain is multiplied."""
 
     cut_by: ClassVar[tuple[int, int]] = 1, 1
-    """Weight of a negative row, and of a positive row, in the selected share."""
+    """Weights with which negative and positive rows count in the selected share."""
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
@@ -119,7 +119,7 @@ class CumulativeGain(OrderOfScores):
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits for the share of rows with scores above the true threshold."""
+        """95% limits for the share of rows above the true score threshold."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)
@@ -131,7 +131,7 @@ class CumulativeGain(OrderOfScores):
         return float(self.factor * gain)
 
     def _selected(self, p: Array, share: float) -> Array:
-        """Return the proportion of rows to select at each distinct score."""
+        """Return the proportion of rows that are selected at each distinct score."""
         rows = self.cut_by @ masses(p)
         excess = share * rows.sum() - mass_from(rows)
         excess[rows == 0] += _ROUNDING * rows.sum()
@@ -161,8 +161,9 @@ class GiniCI(
 ):
     r"""Gini coefficient of scores (accuracy ratio), :math:`2 \mathrm{AUC} - 1`.
 
-    The coefficient equals Somers' D of the scores and the label. The interval is
-    computed from the interval of the area under the ROC curve; see :class:`RocAucCI`.
+    The coefficient equals Somers' D of the scores and the label. The interval follows
+    from the interval of the area under the ROC curve, which :class:`RocAucCI`
+    describes.
 
     Examples
     --------
@@ -233,7 +234,7 @@ class KolmogorovSmirnovCI(
 class _AtShareCI(
     ScorecardMetricCI, MetricAtNumber, has_curvature=False, is_scaled_area=True
 ):
-    """Metric of the rows with the largest scores, selected as a share of all rows.
+    """Metric of a share of the rows, namely the rows with the largest scores.
 
     Parameters
     ----------
@@ -325,7 +326,7 @@ class _OperatingPointCI(
     has_curvature=False,
     zero_variance_by="too few rows or distinct scores determine the threshold",
 ):
-    """Metric at the score threshold at which another metric has a given value.
+    """Metric at the score threshold where another metric has a given value.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class ShareOfPairs(Functional):
 
     @property
     def _gradient(self) -> Array:
-        """Gradient of the functional.
+        """Gradient of the metric in the row weights.
 
         The gradient is infinite if a class has a single row, because the variance is
         then unknown.
@@ -109,10 +109,11 @@ def mass_from(mass: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class OrderOfScores(ShareOfPairs):
-    """Functional of the order of positive and negative rows by their scores.
+    """Metric that depends on the scores only by their order.
 
-    It is evaluated at an array of weights with two entries for each distinct score, in
-    ascending order: the weight of negative rows and the weight of positive rows.
+    The metric is computed from an array of weights with two entries for each distinct
+    score, in ascending order: the weight of negative rows and the weight of positive
+    rows.
     """
 
     n_scores: int
@@ -147,7 +148,7 @@ def masses(p: Array) -> Array:
 
 
 def cells_of(negative: Array, positive: Array) -> Array:
-    """Merge values of negative and positive rows into one array, ordered by score."""
+    """Merge arrays of negative and positive rows into one array, ordered by score."""
     return np.stack([negative, positive], axis=1).ravel()
 
 
@@ -569,7 +570,10 @@ class _AreaCI(OrderMetricCI):
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _trait_at(self, binding: Binding) -> MeasureProperties:
-        """Return the properties of the metric, and why it may be undefined."""
+        """Return the properties of the metric.
+
+        The properties include the reason why the metric may be undefined.
+        """
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}
         if issubclass(self._area, RocAuc):
@@ -716,7 +720,7 @@ class TopKAccuracyCI(ScoreMetricCI):
     Parameters
     ----------
     k : int, default=2
-        Number of labels predicted for a row. It must be less than the number of labels.
+        Number of labels predicted for a row, less than the number of all labels.
     method : str, optional
         Interval method: "score", "delta", "blurred", "plus-four", "hall", "logit",
         "wilson", "agresti-coull", "clopper-pearson" or "jeffreys". Defaults to the

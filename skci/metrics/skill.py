@@ -96,9 +96,10 @@ class SkillScoreCI(MetricCI, **SKILL, undefined_by="a score of the reference of 
         return [binding.of_units(self._measure, functional)]
 
     def _losses(self, binding: Binding, model: str) -> Array:
-        """Return losses of the rows. Their mean is the score of the model.
+        """Return a loss for each row. The mean loss is the score of the model.
 
-        If a score is not a mean over rows, its losses are a first-order approximation.
+        If the score is not a mean over rows, the losses are a first-order
+        approximation.
         """
         scored = replace(binding, model=model, method=AUTO)
         (parameter,) = self.score._bind(scored)

@@ -18,7 +18,7 @@ _MAX_BINS = 10_000_000
 
 
 class Summary:
-    """Function that reduces a batch of data to counts, bins or moments.
+    """Reduce batches of data to counts, bins or moments.
 
     The metrics are computed from these statistics; see `JointAccumulator`.
     """

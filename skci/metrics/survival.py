@@ -45,7 +45,7 @@ from skci.metrics.scores import ScoreMetricCI, ShareOfPairs, roc_area
 
 @dataclass(frozen=True, eq=False)
 class FollowUp:
-    """Follow-up of rows until an event or until censoring."""
+    """Time of each row until its event or until censoring."""
 
     event: Array
     """Mask of the rows whose event is observed."""
@@ -82,7 +82,7 @@ class FollowUp:
 class Censoring:
     """Kaplan-Meier estimate of the distribution of censoring times.
 
-    Events precede censoring at the same time.
+    If an event and censoring have the same time, the event comes first.
     """
 
     follow_up: FollowUp
@@ -100,7 +100,7 @@ class Censoring:
         return np.append(1.0, np.cumprod(factors))
 
     def weights(self, power: int = 1) -> Array:
-        """Return inverse probability of censoring weights, raised to a power.
+        """Return a power of the inverse probability of censoring weights.
 
         The weight of a row with an event is the inverse of the probability of not being
         censored before the event. Censored rows have the weight 0.
@@ -112,9 +112,9 @@ class Censoring:
     def influence(self, slopes: Array) -> Array:
         r"""Return influence values due to the estimated censoring distribution.
 
-        A statistic may depend on G, the probability of not being censored, which is
-        estimated from all rows. `slopes` contains the derivatives of the statistic in
-        the value of :math:`\log G` after the first k times, for k = 0, 1, ....
+        The statistic depends on G, the probability of not being censored, which is
+        estimated from all rows. `slopes` contains the derivatives of the statistic with
+        respect to :math:`\log G` after the first k times, for k = 0, 1, ....
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -128,7 +128,7 @@ class Censoring:
 
 
 def _after(masses: Array) -> Array:
-    """Return the sum of the entries after each position."""
+    """Return, for each position, the sum of all later entries."""
     total = np.cumsum(masses[:0:-1])[::-1]
     return np.append(total, 0.0)
 
@@ -158,7 +158,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows that are the earlier row of at least one pair."""
+        """Mask of the rows that are the earlier row in some pair."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -194,17 +194,18 @@ class Concordance(ShareOfPairs):
         return Evaluation(np.asarray(value), influence, self._gradient)
 
     def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
-        """Return the weight that each row has as the earlier row of a pair."""
+        """Return the weight of each row in pairs in which it is the earlier row."""
         if not self.weighted:
             return self._first.astype(float), None
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Return the total weights of later partners, earlier partners and all pairs.
+        """Return the total weight of pairs, for each row and for all rows.
 
-        The partners of a row are the rows with which it forms a pair. The first two
-        weights are arrays with an entry for each row.
+        The first two arrays have an entry for each row. A row forms pairs with later
+        rows and with earlier rows. The first array contains the total weight of these
+        later rows. The second array contains the total weight of these earlier rows.
         """
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
@@ -215,13 +216,13 @@ class Concordance(ShareOfPairs):
 def concordant_masses(
     order: Array, risk: Array, first: Array, second: Array
 ) -> tuple[Array, Array]:
-    """Return the total weight of the rows with which each row forms a concordant pair.
+    """Return the total weight of the rows that form concordant pairs with each row.
 
     In a pair, the row with the lower `order` is the earlier row. A pair is concordant
-    if the earlier row has the larger risk. Pairs with equal risks count half. The
-    weights of the rows are `first` for earlier rows and `second` for later rows. The
-    result is a pair of arrays with an entry for each row: the total weight of its
-    concordant later rows, and the total weight of its concordant earlier rows.
+    if the earlier row has the larger risk. Pairs with equal risks count half. The first
+    array contains, for each row, the total weight of its concordant later rows, with
+    weights `second`. The second array contains the total weight of its concordant
+    earlier rows, with weights `first`.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -312,9 +313,9 @@ class SurvivalBrier(Functional):
         return InformativeRows(events=(by_now * weights,))
 
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
-        """Return the Brier score, the contributions of rows, and its derivatives.
+        """Return the Brier score, the contribution of each row, and derivatives.
 
-        The derivatives are with respect to the logarithm of G at each time, where G is
+        The derivatives of the score are with respect to log G at each time, where G is
         the probability of not being censored.
         """
         follow_up, beyond = self.follow_up, np.zeros(len(p))
@@ -340,10 +341,10 @@ class SurvivalBrier(Functional):
 class _SurvivalMetricCI(MetricCI):
     """Metric of times to an event, some of which may be censored.
 
-    Censoring is assumed to be independent of event times and predictions. If a metric
-    requires the distribution of censoring times, this distribution is estimated from
-    the same rows by the Kaplan-Meier method; events precede censoring at the same time.
-    The interval allows for the error of this estimate.
+    Censoring is assumed to be independent of event times and predictions. Some metrics
+    require the distribution of censoring times. The Kaplan-Meier method estimates this
+    distribution from the same rows, and the interval allows for the error of this
+    estimate. Events precede censoring at the same time.
 
     The degrees of freedom of the standard error are limited by the weights of the rows
     with events. Intervals with fewer than 19 degrees of freedom raise a warning.
@@ -369,7 +370,7 @@ class _SurvivalMetricCI(MetricCI):
 
 
 class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
-    """Metric of risks: larger risks predict earlier events.
+    """Metric of risks. Larger risks predict earlier events.
 
     Parameters
     ----------
@@ -409,7 +410,7 @@ class ConcordanceCI(
         not being censored before the earlier event (Uno and others, 2011). By default
         pairs are not weighted.
     tau : float, optional
-        Upper limit for the earlier event time of a pair; pairs with later events are
+        Upper limit for the earlier event time of a pair. Pairs with later events are
         excluded. By default there is no limit. If pairs are weighted, a limit excludes
         the last events, which have large weights because few rows are followed so long.
 
@@ -544,7 +545,7 @@ class SurvivalBrierCI(_ProbabilityMetricCI, _MetricAtTime):
     Parameters
     ----------
     times : array-like, optional
-        Times to which the columns of the predictions refer; `time` must be one of them.
+        Times to which the columns of the predictions refer. One of them must be `time`.
         By default the predictions have a single column, which refers to `time`.
 
     References

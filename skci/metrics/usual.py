@@ -20,13 +20,13 @@ _Report = TypeVar("_Report", bound=Callable[..., Any])
 
 
 class UsualMetrics(NamedTuple):
-    """Default metrics for one kind of data, with a description of this kind."""
+    """Default metrics for one kind of data, and a description of this kind."""
 
     metrics: list[str]
     kind: str
 
     def title(self, report: Any) -> Any:
-        """Return a copy of the report with a header that describes the kind of data."""
+        """Return a copy of the report with the kind of data in the header."""
         usual = f"the usual metrics for {self.kind}"
         return report._with(report._joint, _kind=usual)
 
@@ -143,7 +143,10 @@ _OF_NUMBERS = UsualMetrics(
 
 
 def _names_of_fields(y_true: Any) -> Any:
-    """Return the field names of a structured array, such as event and time, or None."""
+    """Return the field names of a structured array, such as event and time.
+
+    The result is None for other arrays.
+    """
     return getattr(getattr(y_true, "dtype", None), "names", None)
 
 

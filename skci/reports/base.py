@@ -210,8 +210,8 @@ class Report(TabularReport[MetricEstimate]):
         Parameters
         ----------
         path : str or path-like, optional
-            File to write; an error leaves an existing file unchanged. By default the
-            page is returned.
+            File to write. If an error occurs, an existing file is not changed. By
+            default the page is returned.
         title : str, optional
             Title of the page; defaults to the question and the number of rows.
         call : str, optional
@@ -285,8 +285,8 @@ class Report(TabularReport[MetricEstimate]):
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals with one panel per metric, or curves with their bands.
 
-        Subgroups are rows of the panel of their metric. Differences are coloured by
-        verdict.
+        Each subgroup has a row in the panel of its metric. The verdict on a difference
+        determines its colour.
 
         Parameters
         ----------
@@ -324,8 +324,8 @@ class Report(TabularReport[MetricEstimate]):
         """Return a display of curves with confidence bands.
 
         `positions` contains the horizontal position of each estimate. Alternatively,
-        `options` contains both coordinates as ``points``. If all positions are equal,
-        the display shows intervals instead of bands.
+        pass both coordinates as the option ``points``. If all positions are equal, the
+        display shows intervals instead of bands.
         """
         if len({*positions}) == 1:
             return Report._display(self)
@@ -340,11 +340,12 @@ class Report(TabularReport[MetricEstimate]):
         return ConfidenceBandDisplay(**drawing | options)
 
     def _leaders(self, metrics: Sequence[str]) -> list[str]:
-        """Return the models whose mean over the curve may be the best.
+        """Return the models with curves that may be the best on average.
 
-        A model is excluded if the mean of its upper limits is below the mean of the
-        lower limits of another model. For losses, signs are reversed. The model with
-        the best estimate comes first.
+        For each model, the upper limits and the lower limits are averaged over the
+        curve. A model is excluded if its mean upper limit is below the mean lower limit
+        of another model. For losses, signs are reversed. The model with the best
+        estimate comes first.
         """
         numbers = np.column_stack([self._joint.estimates, self._limits()])
         models, gains = self._models, dict[str, list[Array]]()
@@ -370,12 +371,12 @@ class Report(TabularReport[MetricEstimate]):
     def _known_models(self) -> Sequence[str]:
         """Names of all models in the order of their colours.
 
-        Models that were not selected for this report are included.
+        Models are included even if they were not selected for this report.
         """
         return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
-        """Return the arguments shared by interval displays and band displays."""
+        """Return the arguments that interval displays and band displays share."""
         joint, keys = self._joint, self._keys
         return {
             "metrics": [key.metric or "contrasts" for key in keys],
@@ -456,9 +457,9 @@ class Report(TabularReport[MetricEstimate]):
     def half_widths(self) -> Array:
         """Half widths of the intervals, ``(high - low) / 2``.
 
-        The result is a read-only array of shape (K,). Intervals by method "delta" are
-        symmetric about the estimate. Most other intervals are not symmetric: "estimate
-        ± half width" then has the width of the interval, but different limits.
+        The result is a read-only array of shape (K,). Intervals by the method "delta"
+        are symmetric about the estimate, and equal "estimate ± half width". Most other
+        intervals have the same width as "estimate ± half width", but different limits.
         """
         return read_only(np.ptp(self._limits(), axis=1) / 2)
 
@@ -481,9 +482,10 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def critical_value(self) -> CriticalValue:
-        """Half width of the joint intervals in standard errors.
+        """Half width of the joint intervals, in standard errors.
 
-        The value is a float whose attribute ``.error`` is the numerical error.
+        The value is a float. The attribute ``error`` of this float is the numerical
+        error.
         """
         return self._joint.critical_value
 
@@ -504,9 +506,10 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def target(self) -> str | None:
-        """Models to which resampled estimates refer, or None without resampling.
+        """Models to which estimates refer in a report with resampling, as text.
 
-        Examples are "the procedures trained on 455 rows" and "these 5 fold models".
+        Examples are "the procedures trained on 455 rows" and "these 5 fold models". The
+        result is None without resampling.
         """
         return self._joint.target.target if self._joint.target else None
 
@@ -550,9 +553,9 @@ class Report(TabularReport[MetricEstimate]):
         Parameters
         ----------
         style : {"pm", "interval"}, default="pm"
-            "pm": a single column "estimate ± half width", with :attr:`half_widths`,
-            replaces the columns of estimates, intervals and individual intervals.
-            "interval": separate columns, the default style of reports.
+            "pm" replaces the columns of estimates and intervals by a single column,
+            "estimate ± half width", with :attr:`half_widths`. "interval" keeps separate
+            columns, which is the default style of reports.
 
         Returns
         -------
@@ -658,7 +661,7 @@ class Report(TabularReport[MetricEstimate]):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with the estimates that must meet the requirement."""
+        """Pair each requirement with the estimates to which it applies."""
         judged = []
         for requirement in required:
             estimates = self._required_of(requirement)
@@ -669,13 +672,13 @@ class Report(TabularReport[MetricEstimate]):
         return sorted(judged, key=lambda pair: pair[1]._position)
 
     def _required_of(self, requirement: Requirement) -> list[MetricEstimate]:
-        """Return the estimates that must meet a requirement."""
+        """Return the estimates to which a requirement applies."""
         keys = enumerate(self._keys)
         return [self._entry(k) for k, key in keys if requirement.applies_to(key)]
 
 
 def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
-    """Return the label columns of a report, such as the models and the metrics."""
+    """Return the columns that label the estimates, such as the model and the metric."""
     columns: dict[str, list[str]] = {}
     for key in keys:
         for header, name in key.labels.items():
@@ -684,7 +687,7 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 
 
 def _widening_by_bounds(joint: JointEstimate) -> float:
-    """Return the largest ratio of the widths of score intervals and "hall" intervals.
+    """Return the largest width of a score interval relative to its "hall" interval.
 
     Both intervals use the same critical value. Score intervals for bounded means are
     wider, because they allow for values at the bounds that do not occur in the data.

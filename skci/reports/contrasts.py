@@ -59,10 +59,11 @@ def sentences(
     none: str,
     margin: float = np.nan,
 ) -> list[str]:
-    """Write a sentence for each finding, or the sentence `none` if nothing was found.
+    """Write a sentence for each finding.
 
     A finding consists of the name of a model, a predicate such as "is worse than {}",
-    and the name of another model.
+    and the name of another model. If there are no findings, the text `none` completes
+    the only sentence.
     """
     objects: dict[tuple[str, str], list[str]] = {}
     for name, predicate, other in findings:
@@ -74,7 +75,7 @@ def sentences(
 
 
 class ReportWithContrasts(Report):
-    """Report whose estimates can be combined linearly."""
+    """Report with estimates that can be combined linearly."""
 
     def contrasts(
         self,
@@ -198,7 +199,7 @@ class ReportWithContrasts(Report):
         return super().__getitem__(label)._position
 
     def _sides(self) -> list[str]:
-        """Return "above 0", "below 0" or "open" for each interval."""
+        """Return "above 0", "below 0" or "open" for each contrast, by its interval."""
         low, high = self._limits().T
         conditions, sides = [low > 0, high < 0], ["above 0", "below 0"]
         return np.select(conditions, sides, "open").tolist()
@@ -213,8 +214,8 @@ class ContrastReport(ReportWithContrasts):
     """Joint confidence intervals and p-values for differences, ratios or contrasts.
 
     Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
-    :meth:`JointReport.contrasts`. Exchange ``first`` and ``second`` in the index for
-    the difference with the opposite sign.
+    :meth:`JointReport.contrasts`. To obtain a difference with the opposite sign,
+    exchange ``first`` and ``second`` in the index.
 
     Examples
     --------
@@ -237,7 +238,7 @@ class ContrastReport(ReportWithContrasts):
     _null: float = 0.0
     _stepwise: bool = False
     _margin: Mapping[str, float] = MappingProxyType({})
-    """Largest irrelevant difference, by metric."""
+    """Equivalence margin by metric: the largest difference that does not matter."""
     _reference: str | None = None
     """Reference of all comparisons: "rest", "overall" or None (no reference)."""
 
@@ -252,9 +253,9 @@ class ContrastReport(ReportWithContrasts):
         """Two-sided p-values of the hypothesis of no difference, or of a ratio of 1.
 
         The result is a read-only array of shape (C,). By default, a p-value is a tail
-        probability of the maximum statistic; it is below alpha exactly if the interval
-        excludes the null value. With ``adjust="step-down"``, p-values are step-down
-        p-values. The p-value is 1 if there is no usable variance.
+        probability of the maximum statistic. The p-value is then below alpha exactly if
+        the interval excludes the null value. With ``adjust="step-down"``, the array
+        contains step-down p-values. The p-value is 1 if there is no usable variance.
         """
         return read_only(self._pvalues)
 
@@ -306,7 +307,9 @@ class ContrastReport(ReportWithContrasts):
         ]
 
     def select(self, **labels: Any) -> ContrastReport:
-        """Report on some of the contrasts; see :meth:`JointReport.select`.
+        """Report on some of the contrasts.
+
+        See :meth:`JointReport.select`.
 
         Parameters
         ----------
@@ -346,7 +349,7 @@ class ContrastReport(ReportWithContrasts):
             1 for ratios). Must not be passed together with `half_width`.
         difference : float or mapping of str to float, optional
             Assumed true difference, contrast or ratio, such as 1.05, for all metrics or
-            by metric. Metrics that are missing from a mapping are not planned for.
+            by metric. Metrics that are missing from a mapping are left out of the plan.
             Defaults to the difference in the pilot.
         claim : {"not worse", "better", "equivalent"}, optional
             Claim that each interval must show, in a report with a margin; see
@@ -409,10 +412,10 @@ class ContrastReport(ReportWithContrasts):
         )
 
     def _shown(self, claim: str | None) -> float | planning.TargetRegion:
-        """Return the null value, or the region of values that a claim allows.
+        """Return the null value or, for a claim, the region of allowed values.
 
-        An interval shows a difference if it excludes the null value. It shows a claim,
-        such as "not worse", if it lies in the region.
+        An interval shows a difference if it excludes the null value. An interval shows
+        a claim, such as "not worse", if it lies in the region.
         """
         if claim is None:
             return self._null
@@ -429,7 +432,7 @@ class ContrastReport(ReportWithContrasts):
         difference: float | Mapping[str, float] | None = None,
         claim: str | None = None,
     ) -> Array:
-        """Power of the tests for several numbers of rows, such as for a power curve.
+        """Power of the tests for each of several numbers of rows, for a power curve.
 
         Parameters
         ----------
@@ -501,7 +504,7 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """Names of the first and the second model or subgroup of each comparison."""
+        """The two models or subgroups of each comparison."""
         return list(zip(self._labels["first"], self._labels["second"], strict=True))
 
     @property
@@ -523,9 +526,8 @@ class ContrastReport(ReportWithContrasts):
     def _strongest(self) -> list[tuple[bool, str]]:
         """Strongest conclusion from each interval, such as (True, "better").
 
-        The boolean is True if the conclusion is about the first of the two compared
-        names, as in "first is better than second". The text is a key of `_PREDICATES`,
-        or "open".
+        The boolean is True if the first name is the subject of the conclusion, as in
+        "first is better than second". The text is a key of `_PREDICATES`, or "open".
         """
         signs = np.array([p.trait.sign for p in self._joint.parameters])
         limits = signs[:, np.newaxis] * (self._limits() - self._null)

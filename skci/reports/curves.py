@@ -151,9 +151,9 @@ class CalibrationReport(Report):
     def pvalue(self) -> float:
         """P-value of the hypothesis that every model is calibrated in every bin.
 
-        The result is the smallest p-value of any bin, adjusted for multiplicity. It is
-        below alpha exactly if some joint interval excludes the mean prediction of its
-        bin.
+        The result is the smallest p-value of any bin, adjusted for multiplicity. The
+        result is below alpha exactly if some joint interval excludes the mean
+        prediction of its bin.
         """
         joint = replace(self._joint, simultaneous=True)
         return float(pvalues(joint, self._mean_predicted).min())
@@ -213,7 +213,7 @@ Point = tuple[str, str]
 
 
 def _point_of(key: ParameterLabels) -> Point:
-    """Return the name of the model and the threshold of an estimate."""
+    """Return the model name and the threshold to which an estimate belongs."""
     return (key.model, key.level("subgroup")) if key.subgroup else ("", key.model)
 
 
@@ -221,7 +221,8 @@ class ThresholdEstimate(MetricEstimate):
     """Estimate of a performance metric at a threshold of a score.
 
     Returned by indexing a :class:`ThresholdReport`, and by its methods that choose a
-    threshold. It is a :class:`MetricEstimate` with the attribute ``threshold``.
+    threshold. The estimate is a :class:`MetricEstimate` with the attribute
+    ``threshold``.
 
     Attributes
     ----------
@@ -247,8 +248,8 @@ class ThresholdEstimate(MetricEstimate):
 class ThresholdReport(JointReport):
     """Joint confidence intervals for metrics at thresholds of scores.
 
-    Returned by :func:`skci.threshold_report`. It is a :class:`JointReport`. For a
-    single model, rows are named after the thresholds, with six digits. With several
+    Returned by :func:`skci.threshold_report`. The report is a :class:`JointReport`. For
+    a single model, rows are named after the thresholds, with six digits. With several
     models, :meth:`~JointReport.differences` compares models at each shared threshold,
     :meth:`~JointReport.gaps` compares the thresholds of each model, and
     :meth:`~JointReport.best` finds the best of all thresholds of all models.
@@ -270,7 +271,7 @@ class ThresholdReport(JointReport):
     }
 
     _thresholds: Mapping[Point, float]
-    """Thresholds by names of the model and the threshold."""
+    """Threshold as a number, by the model name and the threshold as text."""
     _is_curve = False
 
     def __str__(self) -> str:
@@ -286,23 +287,23 @@ class ThresholdReport(JointReport):
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
-        """Thresholds in the order of the report, without rounding.
+        """Exact thresholds, in the order of the report.
 
-        The result is an array of shape (T,) or, for several models, a dict from model
-        names to such arrays. Printed tables show six digits.
+        The result is an array of shape (T,) or, for several models, a dict of such
+        arrays by model. Printed tables show thresholds with six digits.
         """
         return self._thresholds_at(dict.fromkeys(self._points))
 
     @property
     def _points(self) -> list[Point]:
-        """Name of the model and threshold of each estimate."""
+        """Model name and threshold of each estimate."""
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
         """Return the thresholds of some points as numbers.
 
-        A point is identified by the name of a model and the text of a threshold. The
-        result is an array or, if models have names, a mapping of names to arrays.
+        A point is a pair: the name of a model, and a threshold as text. The result is
+        an array or, if models have names, a dict by model.
         """
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
@@ -447,8 +448,9 @@ DEFAULTS = {
 class DecisionCurveReport(ThresholdReport):
     """Joint confidence intervals for net benefit at thresholds of probabilities.
 
-    Returned by :func:`skci.decision_curve_report`. It is a :class:`ThresholdReport`
-    with the additional model "treat all", which treats all rows.
+    Returned by :func:`skci.decision_curve_report`. The report is a
+    :class:`ThresholdReport` with the additional model "treat all", which treats all
+    rows.
 
     Examples
     --------
@@ -464,14 +466,14 @@ class DecisionCurveReport(ThresholdReport):
     def useful(self) -> dict[str, Array]:
         """Thresholds at which each model is shown to be better than the defaults.
 
-        The defaults are to treat no row and to treat all rows. The first default has
-        the net benefit 0, and the second avoids no interventions. At the returned
+        The defaults are to treat no row and to treat all rows. Treating no row has the
+        net benefit 0, and treating all rows avoids no interventions. At the returned
         thresholds, the intervals for both metrics are above 0.
         """
         return self._useful(self.metrics)
 
     def _useful(self, metrics: Sequence[str]) -> dict[str, Array]:
-        """Thresholds at which the intervals of all passed metrics are above 0."""
+        """Thresholds at which the intervals of all given metrics are above 0."""
         lower = self._limits()[:, 0]
         points = self._points
         shown = set(points)
@@ -487,8 +489,7 @@ class DecisionCurveReport(ThresholdReport):
         Parameters
         ----------
         by : {"intervals"}
-            Intervals from which the findings are derived; only "intervals" is
-            supported.
+            Only "intervals" is supported: findings are derived from the intervals.
 
         Returns
         -------
@@ -514,7 +515,7 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def _defaults(self) -> list[str]:
-        """Default strategies, such as "treat all", with which models are compared."""
+        """Default strategies for comparisons, such as "treat all"."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _display(self, **options: Any) -> Any:
@@ -534,13 +535,13 @@ class DecisionCurveReport(ThresholdReport):
 class ThresholdRequirementReport(RequirementReport):
     """Verdicts on requirements at every threshold: shown, refuted or open.
 
-    Returned by :meth:`ThresholdReport.where`. In addition to the members of
-    :class:`RequirementReport`, the report has the members below.
+    Returned by :meth:`ThresholdReport.where`. The report has the members of
+    :class:`RequirementReport` and the following members.
 
     Parameters
     ----------
     report : ThresholdReport
-        Report on all metrics at all thresholds.
+        Report on all metrics at all thresholds, to which the requirements apply.
 
     Examples
     --------
@@ -578,12 +579,13 @@ class ThresholdRequirementReport(RequirementReport):
         return list(dict.fromkeys(texts))
 
     def best(self, metric: str) -> ThresholdEstimate:
-        """Best estimate of a metric at the thresholds shown to meet the requirements.
+        """Best estimate of a metric among the thresholds that meet the requirements.
 
         Parameters
         ----------
         metric : str
-            Name of a metric of the report, with or without a requirement.
+            Name of a metric of the report. The metric may or may not have a
+            requirement.
 
         Returns
         -------

@@ -64,19 +64,22 @@ class Requirement(NamedTuple):
     """Required minimum or maximum of a metric."""
 
     name: str
-    """Name of a model, or of a comparison such as "new - old"; empty for all."""
+    """Model, or comparison such as "new - old", or "" for all models."""
     metric: str
     sign: str
     value: float
     sides: tuple[str, str] | None = None
-    """Left and right of the sign in a comparison such as "new >= old - 0.02"."""
+    """Texts on both sides of the sign, as in "new >= old - 0.02", or None."""
 
     def applies_to(self, key: ParameterLabels) -> bool:
         """Whether the requirement applies to the parameter with these labels."""
         return key.title == self.metric and self.name in ("", key.name)
 
     def pair(self, models: Collection[str]) -> tuple[str, str] | None:
-        """Return the two models of a requirement on a difference, or else None."""
+        """Return the two models of a requirement on a difference.
+
+        The result is None for other requirements.
+        """
         signs = re.finditer("-", "" if self.name in models else self.name)
         spans = (sign.span() for sign in signs)
         pairs = ((self.name[:k].strip(), self.name[m:].strip()) for k, m in spans)
@@ -95,8 +98,8 @@ class RequirementReport(TabularReport[Verdict]):
     Returned by :meth:`JointReport.requirements`. With joint intervals, all verdicts on
     models are simultaneously right at the confidence level. All verdicts on differences
     are also simultaneously right. With individual intervals, the confidence level
-    applies to each verdict separately. ``bool(report)`` raises an error; use
-    ``verdict``, which is true if all verdicts are "shown".
+    applies to each verdict separately. ``bool(report)`` raises an error. Use
+    ``verdict`` instead, which is true if all verdicts are "shown".
 
     Parameters
     ----------
@@ -154,14 +157,14 @@ class RequirementReport(TabularReport[Verdict]):
     def _met(self, subjects: Sequence[Any]) -> list[Any]:
         """Return the models or comparisons that are shown to meet all requirements.
 
-        `subjects` contains the model or the comparison of each verdict.
+        `subjects` contains, for each verdict, the model or the comparison.
         """
         unmet = {x for x, met in zip(subjects, self.verdicts, strict=True) if not met}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict on all requirements together: the worst of the verdicts.
+        """Verdict on all requirements together, which is the worst of all verdicts.
 
         "refuted" is worse than "open", and "open" is worse than "shown". If several
         verdicts are equally bad, the p-value is the largest of their p-values.
@@ -193,7 +196,7 @@ class RequirementReport(TabularReport[Verdict]):
         return Findings(self._sentences(*_VERDICTS), self.simultaneous)
 
     def _sentences(self, *verdicts: str) -> Findings:
-        """Write a sentence on each requirement that has one of these verdicts."""
+        """Write a sentence on each requirement with one of the given verdicts."""
         rows = zip(self._claims, self.verdicts, self.estimates, strict=True)
         return Findings(
             f"{claim} is {verdict}: {estimate!r}"
@@ -215,7 +218,7 @@ class RequirementReport(TabularReport[Verdict]):
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
-        """Labels of the rows, by column.
+        """Columns that label the rows.
 
         If several rows have the same labels, an additional column contains the
         requirements.
@@ -279,7 +282,7 @@ def _check_requirements(
 def check_comparisons(
     required: Sequence[Requirement], traits: Mapping[str, MeasureProperties]
 ) -> None:
-    """Check the directions of comparisons of two models.
+    """Refuse comparisons of two models in the wrong direction.
 
     For example, "new accuracy <= old" raises an error, because a worse model meets this
     requirement. There is no error if the opposite direction is also required.
@@ -353,7 +356,10 @@ def _parse(text: str, metrics: Sequence[str]) -> list[tuple[str, tuple[Any, ...]
 
 
 def _other_and_number(right: str) -> tuple[str, float]:
-    """Split the right side of a requirement, such as "old - 0.02", at the number."""
+    """Split the right side of a requirement into a model and a number.
+
+    For example, "old - 0.02" is split into "old" and -0.02.
+    """
     try:
         return "", float(right)
     except ValueError:
@@ -362,10 +368,11 @@ def _other_and_number(right: str) -> tuple[str, float]:
 
 
 def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
-    """Return the subject of a requirement, such as "new - old f1" for "f1: new >= old".
+    """Return the part of a requirement before the sign, such as "new - old f1".
 
-    `sides` are the texts on the left and the right of the comparison sign. The metric
-    may come first, before a colon, or last on either side.
+    This is the result for the requirement "f1: new >= old". `sides` are the texts on
+    the left and the right of the comparison sign. The metric may come first, before a
+    colon, or last on either side.
     """
     for metric in sorted(metrics, key=len, reverse=True):
         names = [
@@ -388,8 +395,8 @@ def split_comparison(text: str) -> tuple[str, str, str] | None:
 
 _MAX_NAMED = 6  # models in a sentence
 _ALL_PAIRS = (
-    "Ranks compare all pairs of models, whereas each model is compared with the best "
-    "other model alone above. More models may have rank 1 than may be best."
+    "Ranks compare all pairs of models. Above, each model is compared only with the "
+    "best other model. More models may have rank 1 than may be best."
 )
 _GAIN = "advantage over the best other model"
 
@@ -455,11 +462,13 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     """Models that may be the best on a metric.
 
     The report contains multiple comparisons with the best [1]_, [2]_: an interval for
-    each model minus the best of the other models. At the confidence level, all
-    intervals cover and `models` contains the best model, simultaneously for `n_metrics`
-    metrics. Because there are fewer comparisons than pairwise differences, `models` may
-    exclude a model that no pairwise difference shows to be worse. Returned by
-    :meth:`JointReport.best`. Rows are sorted by the estimate, the best model first.
+    each model minus the best of the other models. All intervals cover, and `models`
+    contains the best model, simultaneously for `n_metrics` metrics at the confidence
+    level. `models` may exclude a model that no pairwise difference shows to be worse,
+    because there are fewer comparisons than pairwise differences.
+
+    Returned by :meth:`JointReport.best`. Rows are sorted by the estimate, the best
+    model first.
 
     Parameters
     ----------
@@ -469,8 +478,8 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
         Columns that identify the compared models. If models have several thresholds,
         another column contains the thresholds.
     estimate : MetricEstimate
-        The best estimate. Its joint interval stays valid after this selection, because
-        all intervals of the report cover simultaneously.
+        The best estimate. The joint interval of this estimate stays valid although the
+        estimate was selected, because all intervals of the report cover simultaneously.
     estimates : array of shape (R,)
         Estimates of the metric for all models.
     intervals : array of shape (R, 2)
@@ -577,9 +586,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Difference of each estimate from the best other estimate.
+        """Difference between each estimate and the best other estimate.
 
-        Positive differences are better. The result has the shape (R,).
+        Positive differences are better. The array has shape (R,).
         """
         values = self.estimates if self.greater_is_better else -self.estimates
         ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first
@@ -712,7 +721,8 @@ class RankReport(ReadOnlyArrays, TabularReport[RankInterval]):
     simultaneous : bool
         Whether the confidence level applies to all intervals simultaneously.
     known_models : sequence of str, optional
-        Models in the order of their colours; defaults to the order of the rows.
+        Names of the models, in the order in which colours are assigned to them.
+        Defaults to the order of the rows.
     positive_label : str, optional
         Positive label of the metrics, shown in the header.
 

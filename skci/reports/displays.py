@@ -83,7 +83,7 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         "axes_": "ax axes",
     }
     _is_rows: ClassVar = False
-    """Whether rows of intervals are drawn, which the legend must not hide."""
+    """Whether the display draws rows of intervals, which the legend must not hide."""
 
     @abstractmethod
     def _new_axes(self, panels: int) -> Array:
@@ -98,7 +98,10 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
 
     @abstractmethod
     def _handles(self) -> list[Any]:
-        """Return the entries of the legend after all panels were drawn."""
+        """Return the legend entries.
+
+        All panels must have been drawn.
+        """
 
     def _plot(self, ax: Any, title: str | None, further_panels: int = 0) -> Self:
         """Draw the panels, the legend and the title."""
@@ -126,8 +129,8 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         """Add a legend below the panels or inside the axes.
 
         In a new figure, the legend is below the panels and no wider than the figure. In
-        an existing figure, the legend is inside the axes if the figure has other axes
-        or a layout other than "constrained". A figure without a layout gets the
+        an existing figure, the legend is inside the axes if the figure has other axes,
+        or if its layout is not "constrained". A figure without a layout gets the
         constrained layout.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -176,7 +179,7 @@ def colour_indices(
 ) -> dict[str, int]:
     """Return the colour index of each model.
 
-    Models have the same colour in all figures of a report, unless the report has more
+    A model has the same colour in all figures of a report, unless the report has more
     models than colours.
     """
     coloured = list(dict.fromkeys(known_models or models))
@@ -186,12 +189,12 @@ def colour_indices(
 
 
 def wrapped(name: str, width: int = _MAX_LABEL) -> str:
-    """Wrap a long name."""
+    """Wrap a long name over several lines."""
     return textwrap.fill(printable(name), width) or name
 
 
 def axis_limits(*values: Any) -> tuple[float, float]:
-    """Return axis limits that include all finite values and a margin."""
+    """Return axis limits that include all finite values, with a margin."""
     shown = np.concatenate([np.ravel(array) for array in values])
     shown = shown[np.isfinite(shown)]
     low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
@@ -237,9 +240,9 @@ def line_handles(widths: Mapping[str, float]) -> list[Any]:
 class ConfidenceIntervalDisplay(Display):
     """Intervals of several estimates, with one panel per metric.
 
-    A thick line is an individual interval, a thin line a joint interval, and a dot an
-    estimate. Lines of undefined estimates are dotted; an arrow marks an infinite limit.
-    Colours show the model, or the verdict on a difference. Returned by
+    A thick line is an individual interval, a thin line is a joint interval, and a dot
+    is an estimate. Lines of undefined estimates are dotted. An arrow marks an infinite
+    limit. Colours show the model, or the verdict on a difference. Returned by
     ``JointReport.plot``, ``ContrastReport.plot`` and similar methods.
 
     Parameters
@@ -255,10 +258,11 @@ class ConfidenceIntervalDisplay(Display):
     individual_intervals : array of shape (K, 2), optional
         Individual intervals, in addition to joint intervals.
     models : sequence of str, of length K, optional
-        Model of each estimate. Up to seven models have separate colours; otherwise, and
-        by default, all estimates have the same colour.
+        Model of each estimate. Up to seven models have separate colours. With more
+        models, and by default, all estimates have the same colour.
     known_models : sequence of str, optional
-        Models in the order of their colours; defaults to the drawn models.
+        Names of models, in the order in which colours are assigned to them. Defaults to
+        the drawn models.
     greater_is_better : sequence of bool, of length K, optional
         Whether a higher estimate is better; defaults to True.
     reference : float, optional
@@ -270,8 +274,8 @@ class ConfidenceIntervalDisplay(Display):
         0" or "open". If a metric has no better direction, "higher" replaces "better"
         and "lower" replaces "worse".
     margins : array of shape (K,), optional
-        Margin of each row, drawn as dotted lines on both sides of 0; NaN without a
-        margin.
+        Equivalence margin of each row, or NaN without a margin. Margins are drawn as
+        dotted lines on both sides of 0.
     are_ranks : bool, default=False
         Whether the estimates are ranks: whole numbers, at least 1.
 
@@ -419,7 +423,7 @@ class ConfidenceIntervalDisplay(Display):
     def _draw_row(
         self, ax: Any, k: int, y: int, colour: str, edges: tuple[float, float]
     ) -> None:
-        """Draw the intervals of an estimate, clipped to the axis."""
+        """Draw the intervals of one estimate, clipped to the range of the axis."""
         estimate, limits = self.estimates[k], [(_THICK, self.intervals[k])]
         if self.individual_intervals is not None:
             thick = _THICK, self.individual_intervals[k]
@@ -450,7 +454,8 @@ class ConfidenceBandDisplay(Display):
     Parameters
     ----------
     models, metrics : sequence of str, of length K
-        Curve label and panel label of each point; may be empty.
+        For each point, the label of its curve and the label of its panel. Labels may be
+        empty.
     points : array of shape (K, 2)
         Horizontal and vertical position of each point, in the order of the curve.
     intervals : array of shape (K, 2)
@@ -478,12 +483,13 @@ class ConfidenceBandDisplay(Display):
     joins_corners : bool, default=False
         Whether every curve connects the corners (0, 0) and (1, 1), as a ROC curve does.
     n_rows : array of shape (K,), optional
-        Number of rows at each point, drawn in a panel below.
+        Number of rows at each point, drawn in an additional panel.
     known_models : sequence of str, optional
-        Models in the order of their colours; defaults to the drawn models.
+        Names of models, in the order in which colours are assigned to them. Defaults to
+        the drawn models.
     leaders : sequence of str, default=()
-        Models that may be the best, the best estimate first. Their curves are coloured
-        if there are more curves than colours.
+        Models that may be the best, the best estimate first. The curves of these models
+        are coloured if there are more curves than colours.
 
     Attributes
     ----------
@@ -535,9 +541,9 @@ class ConfidenceBandDisplay(Display):
     ) -> Self:
         """Draw the curves and the bands, which requires matplotlib.
 
-        With more than seven curves, at most six are coloured and have labels next to
-        them; the other curves are grey and have no band. ``drawn_`` names the coloured
-        models.
+        If there are more than seven curves, at most six curves are coloured and
+        labelled. The other curves are grey and have no band. ``drawn_`` names the
+        coloured models.
 
         Parameters
         ----------
@@ -609,7 +615,7 @@ class ConfidenceBandDisplay(Display):
 
     @property
     def _grey(self) -> str:
-        """Number of grey curves as text, empty without grey curves."""
+        """Number of grey curves, as text. The text is empty without grey curves."""
         number = len({*self.models}) - len(self.highlighted_)
         return f"{number} other model{'s' * (number > 1)}" if number else ""
 
@@ -695,7 +701,7 @@ class ConfidenceBandDisplay(Display):
             ax.annotate(text, anchors[k], position, arrowprops=leader, **style)
 
     def _set_colours(self, ax: Any) -> None:
-        """Set the colours of the axes, beginning with the colours of drawn models."""
+        """Set the colour cycle of the axes, with the colours of drawn models first."""
         coloured = self.highlighted_ if self._grey else self.known_models
         indices = colour_indices(self.highlighted_, coloured)
         drawn = [x for x in dict.fromkeys(self.models) if x in self.highlighted_]
@@ -706,7 +712,7 @@ class ConfidenceBandDisplay(Display):
         """Draw the points and the line of a model.
 
         ROC curves are extended to the corners (0, 0) and (1, 1). Grey lines are thin,
-        are below the coloured lines, and use no colour of the cycle.
+        lie below the coloured lines, and do not change the next colour of the axes.
         """
         marked = [*range(len(points))]
         if self.joins_corners:  # known points, without marks
@@ -724,10 +730,10 @@ class ConfidenceBandDisplay(Display):
     def _draw_band(
         self, ax: Any, curve: list[int], edges: tuple[float, float], colour: str
     ) -> None:
-        """Draw the confidence band of a curve and the limits of the intervals.
+        """Draw the confidence band of a curve, and the limits of the intervals.
 
-        Limits are clipped to the range of the vertical axis, `edges`. The band is a
-        single path, because the joints of separate polygons would be visible.
+        Limits are clipped to `edges`, the range of the vertical axis. The band is a
+        single path, because separate polygons would have visible seams.
         """
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path

@@ -106,7 +106,7 @@ class MetricEstimate(HintedAttributes, float):
     """Estimate of a performance metric: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
-    report. The estimate compares, sorts, formats and pickles like a float; arithmetic
+    report. The estimate compares, sorts, formats and pickles like a float. Arithmetic
     returns plain floats. The interval is computed when it is first accessed.
 
     Attributes
@@ -244,7 +244,7 @@ class MetricEstimate(HintedAttributes, float):
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
-        """Return the interval at any level, without another pass over the data.
+        """Return the interval at any confidence level, without reading the data again.
 
         Parameters
         ----------
@@ -456,9 +456,9 @@ class MetricEstimate(HintedAttributes, float):
 def describe(
     joint: JointEstimate, parameters: Sequence[Parameter], n_samples: int | None = None
 ) -> dict[str, str]:
-    """Return the texts in the header of a report, such as "n = 100" for the key "size".
+    """Return texts for the header of a report, such as "n = 100" for the key "size".
 
-    "methods" names the interval methods. It also states the reason if too many distinct
+    "methods" names the interval methods, and states the reason if too many distinct
     rows prevent the default method. "target" is the quantity that resampling estimates.
     "size" contains the numbers of rows, clusters and strata. "positive" names the
     positive labels, unless labels are 0 and 1. A text may be empty.
@@ -486,7 +486,10 @@ def describe(
 
 
 def positive_labels(parameters: Sequence[Parameter]) -> str:
-    """Return a text such as "positive label yes", empty if labels are 0 and 1."""
+    """Return a text such as "positive label yes".
+
+    The text is empty if labels are 0 and 1.
+    """
     metrics: dict[Any, dict[str, None]] = {}
     for parameter in parameters:
         for part in parameter.components or (parameter,):
@@ -500,7 +503,7 @@ def positive_labels(parameters: Sequence[Parameter]) -> str:
 
 
 class _Cause(NamedTuple):
-    """Cause of a warning about a parameter."""
+    """Reason to warn about a parameter, with the text of the warning."""
 
     message: str
     category: type[Warning]
@@ -581,8 +584,8 @@ def _causes_of_undefined(
             kind = "class" if len(weights) == 1 else "classes"
             message = (
                 f"undefined for the {kind} {names}, a division of zero by zero; the "
-                "interval is extended to cover any value there, at a weight of "
-                f"{sum(weights.values()):.2g} in the average; if the metric has these "
+                "interval is extended to cover any value there. The weight in the "
+                f"average is {sum(weights.values()):.2g}. If the metric has these "
                 "options, zero_division sets only the estimate, and labels can omit "
                 f"the {kind}"
             )
@@ -620,7 +623,7 @@ def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Ca
         cause = "all rows are in one group, the only independent unit"
     elif agreement := joint.parameters[position].agreement:
         text = agreement.describe(joint.alpha_of(position))
-        cause = f"the models {text}, and no row shows how they differ in the rest"
+        cause = f"the models {text}, and no row shows how the models differ elsewhere"
     elif unit := joint.source.single_unit(position):
         cause = f"the variance is not estimable from a single {unit}"
     # No method finds a variance between groups with equal totals.
@@ -653,8 +656,8 @@ def _messages(
 ) -> Iterator[tuple[str, type[Warning]]]:
     """Yield a warning message and its category for each cause.
 
-    The message names all parameters with this cause. It recommends another interval
-    method if this method is the best one for all these parameters.
+    The message names all parameters with this cause. If another interval method is the
+    best method for all these parameters, the message recommends the method.
     """
     shared: dict[_Cause, list[tuple[_Cause, int]]] = {}
     for cause, position in causes:

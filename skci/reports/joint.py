@@ -99,8 +99,8 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         r"""Simultaneous paired differences of the models on each metric.
 
-        Estimates on the same rows are correlated, so a difference varies less than with
-        independent rows: differences can separate models whose intervals overlap.
+        Estimates on the same rows are correlated. A difference therefore varies less
+        than with independent rows, and may separate models with overlapping intervals.
 
         Parameters
         ----------
@@ -126,12 +126,12 @@ class JointReport(ReportWithContrasts):
             single-step intervals. "none": intervals and p-values have no adjustment.
             Reports by :meth:`individual` always use "none".
         margin : float or mapping of str to float, optional
-            Equivalence margin: the largest difference that does not matter, above 0,
-            for all metrics or by metric. The report then also has p-values of three
-            claims: the first is "not worse" than the second by more than the margin;
-            the first is "better" by more than the margin; both are "equivalent", so
-            that the difference is smaller than the margin. `findings` lists the claims
-            that are shown.
+            Equivalence margin, above 0, for all metrics or by metric: the largest
+            difference that does not matter. The report then also has p-values of three
+            claims. "not worse": the first is worse than the second by less than the
+            margin. "better": the first is better by more than the margin. "equivalent":
+            the difference is smaller than the margin. `findings` lists the claims that
+            are shown.
 
         Returns
         -------
@@ -202,8 +202,8 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         r"""Simultaneous differences of the subgroups on each metric of each model.
 
-        Gaps are signed: an interval that excludes 0 is evidence of a gap, unlike the
-        largest absolute gap, which is always positive.
+        Gaps are signed. An interval that excludes 0 is therefore evidence of a gap. By
+        contrast, an estimate of the largest absolute gap is always positive.
 
         Parameters
         ----------
@@ -260,8 +260,8 @@ class JointReport(ReportWithContrasts):
         """
         if not self._subgroup_columns:
             raise ValueError(
-                "gaps needs a report with by=, got a report with the label columns "
-                f"{list(self._labels)}"
+                "gaps needs a report with by=, that is, with subgroups, got a report "
+                f"with the label columns {list(self._labels)}"
             )
         if to is not None:
             check_mutually_exclusive("to", {"control": control})
@@ -285,9 +285,10 @@ class JointReport(ReportWithContrasts):
         adjust: str,
         margin: float | Mapping[str, float] | None,
     ) -> ContrastReport:
-        """Compare estimates that differ only in `factor`: "model" or "subgroup".
+        """Return differences or ratios of models or subgroups.
 
-        With `to`, compare each subgroup with the next subgroup, with the rest of the
+        The compared estimates differ only in `factor`, "model" or "subgroup". With
+        `to`, each subgroup is compared with the next subgroup, with the rest of the
         rows or with all rows.
         """
         check_choice(scale, ("difference", "ratio"), "scale")
@@ -350,7 +351,10 @@ class JointReport(ReportWithContrasts):
     def _judged(
         self, required: Sequence[Requirement]
     ) -> list[tuple[Requirement, MetricEstimate]]:
-        """Pair each requirement with an estimate of a model or of a difference."""
+        """Pair each requirement with the estimates to which it applies.
+
+        The estimates belong to a model or to a difference between two models.
+        """
         on_models, on_differences = list[Requirement](), list[Requirement]()
         contrasts: dict[ParameterLabels, Mapping[int, float]] = {}
         for requirement in required:
@@ -379,7 +383,8 @@ class JointReport(ReportWithContrasts):
     ) -> list[list[int]]:
         """Group the positions of estimates that differ only in `factor`.
 
-        The groups are in the order of the metrics.
+        By default, each group contains the estimates of all models on one metric in one
+        subgroup. The groups are in the order of the metrics.
         """
         metrics = self.metrics if metrics is None else metrics
         blocks: dict[tuple[int, ParameterLabels], list[int]] = {}
@@ -401,9 +406,10 @@ class JointReport(ReportWithContrasts):
     ) -> Self:
         """Select models and metrics, with a critical value for the selection.
 
-        Intervals for fewer estimates are narrower. They are valid only if the selection
-        is made before looking at the data. If the best of ten models is selected by its
-        estimate, only the joint intervals of all ten models are valid.
+        Intervals for fewer estimates are narrower. The narrower intervals are valid
+        only if the selection is made before looking at the data. If the best of ten
+        models is selected by its estimate, only the joint intervals of all ten models
+        are valid.
 
         Parameters
         ----------
@@ -443,7 +449,7 @@ class JointReport(ReportWithContrasts):
         by : {"intervals", "differences"}, default="intervals"
             "intervals": a model is worse if its interval lies entirely on the worse
             side of the interval of another model. "differences": a model is worse if
-            the interval of the difference excludes 0 (see :meth:`differences`).
+            the interval of a difference excludes 0 (see :meth:`differences`).
             Differences separate more models.
 
         Returns
@@ -550,7 +556,10 @@ class JointReport(ReportWithContrasts):
 
     @property
     def _metrics_of_several(self) -> list[str]:
-        """Metrics on which models can be ranked, or else all metrics."""
+        """Metrics on which models can be ranked.
+
+        If there is no such metric, the result contains all metrics.
+        """
         several = {
             self._keys[k[0]].metric: None
             for k in self._blocks()
@@ -559,11 +568,11 @@ class JointReport(ReportWithContrasts):
         return list(several) or self.metrics
 
     def _has_order(self, position: int) -> bool:
-        """Whether higher or lower values of the metric are better."""
+        """Whether one direction of the metric, higher or lower, is better."""
         return self._joint.parameters[position].trait.has_better
 
     def _check_direction(self, position: int) -> None:
-        """Check that higher or lower values of the metric are better."""
+        """Check that one direction of the metric, higher or lower, is better."""
         if not self._has_order(position):
             raise ValueError(
                 "metric must be one for which higher or lower values are better, got "
@@ -574,11 +583,12 @@ class JointReport(ReportWithContrasts):
     def _best(
         self, compared: Sequence[list[int]]
     ) -> list[tuple[list[int], BestReport]]:
-        """Compare each model with the best other model in its group of estimates.
+        """Compare each model with the best other model on the same metric.
 
-        The confidence level is adjusted for the number of groups by Bonferroni's
-        inequality. Each entry of the result contains the positions of the estimates of
-        a group, from the best to the worst, and the report on this group.
+        Each list in `compared` contains the positions of the estimates of one metric.
+        The confidence level is adjusted for the number of lists by Bonferroni's
+        inequality. The result contains, for each list, the positions from the best to
+        the worst estimate, and a report.
         """
         joint, best = self._joint, list[tuple[list[int], BestReport]]()
         number = max(len(compared), 1) if joint.simultaneous else 1
@@ -615,10 +625,10 @@ class JointReport(ReportWithContrasts):
         return [*itertools.chain(*best)], f"may be the best{among}"
 
     def _rankable(self, compared: Iterable[list[int]]) -> list[list[int]]:
-        """Return the groups whose models can be ranked.
+        """Return the groups of estimates by which models can be ranked.
 
-        A group is a list of positions of estimates. It needs at least two estimates of
-        a metric for which higher or lower values are better.
+        A group is a list of positions of estimates. A group needs at least two
+        estimates, on a metric for which higher or lower values are better.
         """
         parameters = self._joint.parameters
         return [k for k in compared if len(k) > 1 and parameters[k[0]].trait.has_better]
@@ -729,7 +739,7 @@ class JointReport(ReportWithContrasts):
         """Compact letter display: models that share no letter differ significantly.
 
         Two models differ significantly if the adjusted p-value of their difference is
-        below 1 - `confidence_level`. The p-values are adjusted for all pairs of models
+        below 1 - `confidence_level`. The p-values are adjusted for all pairs of models,
         on `metric` or, by default, on all metrics.
 
         Parameters
@@ -827,7 +837,7 @@ class JointReport(ReportWithContrasts):
     def _ranked(self) -> list[list[int]]:
         """Positions of the estimates by which models are ranked, grouped by metric.
 
-        The result is empty for reports with several looks at growing data.
+        The result is empty for sequential reports, that is, reports on growing data.
         """
         return [] if self._joint.horizon else self._rankable(self._compared_models)
 
@@ -850,7 +860,7 @@ class JointReport(ReportWithContrasts):
     def _positions(
         self, metric: str, compared: Sequence[list[int]] | None = None
     ) -> list[int]:
-        """Return the positions of the estimates that are compared on a metric."""
+        """Return the positions of the estimates of all models on a metric."""
         check_valid_name(metric, self.metrics, "metric")
         compared = compared or self._compared([metric])
         if len(compared) > 1:
@@ -915,7 +925,7 @@ class JointReport(ReportWithContrasts):
         )
 
     def _region(self, requirement: Requirements) -> planning.TargetRegion:
-        """Region in which intervals must lie to show requirements on models."""
+        """Region in which the intervals must lie to show requirements on models."""
         required = read_requirements(requirement, self.metrics, self._subjects)
         region = planning.TargetRegion(*np.full((2, len(self)), np.nan))
         for each, estimate in super()._judged(required):

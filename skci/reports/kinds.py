@@ -28,8 +28,8 @@ from skci.reports.joint import JointReport
 class CrossValidationReport(JointReport):
     """Joint confidence intervals for several metrics after cross-validation.
 
-    Returned by :func:`skci.cross_validate_report`. It is a :class:`JointReport` that
-    also contains the splits.
+    Returned by :func:`skci.cross_validate_report`. The report is a :class:`JointReport`
+    that also contains the splits.
 
     Attributes
     ----------
@@ -102,10 +102,11 @@ class SearchReport(CrossValidationReport):
 class LearningCurveReport(JointReport):
     """Joint confidence intervals for several metrics along learning curves.
 
-    Returned by :func:`skci.learning_curve_report`. It is a :class:`JointReport` indexed
-    by model, metric and training size. :meth:`~JointReport.differences` compares models
-    at each size, and :meth:`~JointReport.gaps` compares the sizes of each model.
-    :meth:`~JointReport.select` also accepts sizes, as in ``train_size=["40", "80"]``.
+    Returned by :func:`skci.learning_curve_report`. The report is a :class:`JointReport`
+    indexed by model, metric and training size. :meth:`~JointReport.differences`
+    compares models at each size, and :meth:`~JointReport.gaps` compares the sizes of
+    each model. :meth:`~JointReport.select` also accepts sizes, as in
+    ``train_size=["40", "80"]``.
 
     Examples
     --------
@@ -138,8 +139,9 @@ class LearningCurveReport(JointReport):
 class ImportanceReport(JointReport):
     """Joint confidence intervals for the permutation importance of features.
 
-    Returned by :func:`skci.importance_report`. It is a :class:`JointReport` indexed by
-    feature and metric, with features in place of models: ``models`` lists the features.
+    Returned by :func:`skci.importance_report`. The report is a :class:`JointReport`
+    indexed by feature and metric. Features take the place of models, and ``models``
+    lists the features.
 
     Examples
     --------
@@ -316,8 +318,8 @@ class RunsContrastReport(_OverRuns, ContrastReport):
     """Joint confidence intervals for contrasts of means over runs.
 
     Returned by the contrast methods of a :class:`RunsReport`, such as
-    :meth:`.JointReport.differences`. It is a :class:`ContrastReport` with the planning
-    methods of a :class:`RunsReport`.
+    :meth:`.JointReport.differences`. The report is a :class:`ContrastReport` with the
+    planning methods of a :class:`RunsReport`.
 
     Examples
     --------
@@ -338,8 +340,8 @@ class RunsReport(_OverRuns, JointReport):
     """Joint confidence intervals for means over several runs of each model.
 
     Returned by :func:`skci.joint_report` and other functions if models are passed as
-    :class:`skci.designs.Runs`. It is a :class:`JointReport` that also separates the
-    variances due to rows and to runs.
+    :class:`skci.designs.Runs`. The report is a :class:`JointReport` that also separates
+    the variances due to rows and to runs.
 
     Examples
     --------
@@ -361,7 +363,7 @@ class RunsReport(_OverRuns, JointReport):
         """Report on the individual runs.
 
         Intervals account only for the sampling of rows: they refer to one run, not to
-        other runs of the model. They have the method of the intervals for the means. In
+        other runs of the model. The interval method is the same as for the means. In
         the new report, runs are subgroups. :meth:`~JointReport.differences` compares
         models within each run. :meth:`~JointReport.gaps` compares the runs of a model.
 
@@ -427,9 +429,9 @@ def _spread(
 ) -> tuple[VarianceOfGrades, float, float]:
     """Return the variance components of grades, and two variances of the mean grade.
 
-    The two variances are due to sampling within items, and are multiplied by the number
-    of items. The first one applies to the actual numbers of samples, the second one to
-    a single sample per item.
+    The two variances are due to sampling within items. The first variance applies to
+    the actual numbers of samples, and the second to a single sample per item. Both
+    variances are multiplied by the number of items.
 
     The variance within an item is computed from the samples of this item. An item with
     one sample is assigned the mean variance within the other items.
@@ -462,8 +464,9 @@ def _spread(
 class GradesReport(JointReport):
     """Joint confidence intervals for the mean grades of models, by scorer.
 
-    Returned by :func:`skci.grades_report`. It is a :class:`JointReport` whose metrics
-    are the scorers. It also has the variances of grades between and within items.
+    Returned by :func:`skci.grades_report`. The report is a :class:`JointReport` with
+    the scorers as metrics, and also has the variances of grades between and within
+    items.
 
     Examples
     --------
@@ -611,8 +614,8 @@ class GradesReport(JointReport):
 class SuiteReport(JointReport):
     """Joint confidence intervals for scores aggregated over the tasks of a suite.
 
-    Returned by :func:`skci.suite_report`. It is a :class:`JointReport` with the methods
-    ``probability_of_improvement`` and ``performance_profile``.
+    Returned by :func:`skci.suite_report`. The report is a :class:`JointReport` with the
+    methods ``probability_of_improvement`` and ``performance_profile``.
 
     Examples
     --------
@@ -627,7 +630,7 @@ class SuiteReport(JointReport):
     _suite: Suite
 
     def _estimate(self, parameters: Sequence[TableParameter]) -> JointEstimate:
-        """Estimate other parameters jointly from the runs of this report."""
+        """Estimate other quantities jointly from the runs of this report."""
         source: Any = self._joint.source
         changed = source.with_parameters(parameters)
         return replace(self._joint, source=changed, simultaneous=True)
@@ -703,9 +706,9 @@ class SuiteReport(JointReport):
 class VotesReport(JointReport):
     """Joint confidence intervals for model strengths from pairwise votes.
 
-    Returned by :func:`skci.votes_report`. It is a :class:`JointReport` with the metric
-    "strength" and, if estimated, effects of the position, of covariates and of ties.
-    The effect of ties is the logarithm of Davidson's parameter.
+    Returned by :func:`skci.votes_report`. The report is a :class:`JointReport` with the
+    metric "strength" and, if estimated, effects of the position, of covariates and of
+    ties. The effect of ties is the logarithm of Davidson's parameter.
 
     Examples
     --------

@@ -30,7 +30,8 @@ _CHANCE = (
     "tuned on the same rows."
 )
 _NO_WARNINGS = (
-    "None of these intervals. Warnings about the data are shown when they are read."
+    "None for these intervals. Warnings about the data are shown when the data are "
+    "read."
 )
 _GIVEN = (
     "The estimates and their covariance were supplied, and are assumed to be right."
@@ -44,9 +45,9 @@ class Part(NamedTuple):
     """Report with the table and, if available, the picture and warnings."""
     findings: Sequence[str] = ()
     is_leading: bool = True
-    """Whether the box at the top of the page shows the findings, if they are few."""
+    """Whether the box at the top of the page may show the findings."""
     may_be_best: Sequence[str] = ()
-    """Cells of a further column of the table, "yes" for models that may be the best."""
+    """Cells of an additional column, which marks the models that may be the best."""
 
 
 def page(
@@ -113,7 +114,7 @@ def page(
 
 
 def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[str]:
-    """Write sentences that state the coverage of the intervals and the assumptions."""
+    """Write sentences on the coverage of the intervals and on the assumptions."""
     level, number = format_level(joint.confidence_level), len(joint.parameters)
     promises = [f"The interval covers the true value with {level} confidence."]
     if not joint.is_individual:
@@ -149,7 +150,7 @@ def _promises(joint: JointEstimate, further: Sequence[str], size: str) -> list[s
 
 
 def join_or_count(names: Iterable[str], kind: str) -> str:
-    """Join distinct names, or count the names if there are many."""
+    """Join distinct names to a text, or count them if there are many."""
     different = list(dict.fromkeys(names))
     if len(different) <= _MAX_NAMED:
         return join_names(different)

@@ -77,7 +77,7 @@ def format_interval(low: float, high: float, digits: int) -> str:
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:
-    """Number of decimals for two significant digits of the narrowest half width.
+    """Number of decimals that show two significant digits of each half width.
 
     Up to three more decimals are used if a limit would be rounded to the null value.
     """
@@ -106,12 +106,12 @@ def format_level(confidence_level: float, simultaneous: bool | None = None) -> s
 
 
 def json_value(value: Any) -> Any:
-    """Replace numbers that are not finite by None, for JSON."""
+    """Convert a number for JSON, where infinity and NaN become None."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
-    """Shorten long names in the middle so that distinct names stay distinct."""
+    """Shorten long names in the middle, so that distinct names remain distinct."""
     while max(map(len, names)) > width:
         head, tail = width - width // 3 - 1, width // 3
         short = {
@@ -144,7 +144,7 @@ def _width(text: str) -> int:
 
 
 class Column(NamedTuple):
-    """Column of a printed table, from one or more columns of the data frame."""
+    """Column of a printed table, written from columns of the data frame."""
 
     values: Mapping[str, Sequence[Any]]
     header: str = ""
@@ -198,8 +198,8 @@ class Grid:
     ----------
     title : str
     names, columns : mapping of str to sequence of R str
-        Columns of the table by header: the columns that name the rows, and the other
-        columns.
+        Columns of the table by header. `names` contains the columns that identify the
+        rows, and `columns` contains all other columns.
     bold : collection of (int, str)
         Row index and column header of each bold cell.
     """
@@ -210,7 +210,7 @@ class Grid:
     bold: Collection[tuple[int, str]] = ()
 
     def rows(self, longest: int | None = None) -> list[tuple[str, ...]]:
-        """Return rows of cells, starting with the headers.
+        """Return the headers and the rows of cells.
 
         Names are shortened to `longest` characters.
         """
@@ -275,7 +275,8 @@ class Grid:
     def to_html(self, order: Sequence[int] | None = None) -> str:
         """Return a scrollable HTML table with the title as caption.
 
-        `order` lists the positions of the rows; it defaults to the order of the table.
+        `order` lists the positions of the rows in the order to show. By default, the
+        order is not changed.
         """
         title = escape(printable(self.title))
         header, *rows = map(self._html_row, itertools.count(), self.rows())
@@ -328,7 +329,7 @@ class Grid:
         return "\n\n".join(tables)
 
     def _subset(self, headers: Iterable[str]) -> Grid:
-        """Return the table with only the columns in `headers` next to the row names."""
+        """Return a table with the row names and only the columns in `headers`."""
         return replace(self, columns={name: self.columns[name] for name in headers})
 
     def _text(self, longest: int | None) -> str:
@@ -345,7 +346,7 @@ class Grid:
 
 
 def _fits(table: str, width: int) -> bool:
-    """Whether a text table is at most `width` wide."""
+    """Whether a text table has lines of at most `width` characters."""
     return len(table.split("\n")[1]) <= width
 
 
@@ -395,7 +396,10 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return Grid(self._title(), self._labels, cells)
 
     def _wide_grid(self, bold: bool = True) -> Grid:
-        """Return text cells, with one column per metric and the best models in bold."""
+        """Return text cells with one column per metric.
+
+        The models that may be the best are in bold.
+        """
         raise ValueError(f"wide needs a report with metrics, got {type(self).__name__}")
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -504,7 +508,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @property
     def _best_first(self) -> Sequence[int] | None:
-        """Positions of the rows in HTML, with the best first.
+        """Order of the rows in HTML, with the best first, as a list of positions.
 
         None keeps the order of the report.
         """
@@ -560,7 +564,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Mapping from the labels of each row to the position of the row."""
+        """Mapping from the labels of each row to its position."""
         labels = zip(*self._labels.values(), strict=True)
         return dict(zip(labels, itertools.count(), strict=False))
 
@@ -609,7 +613,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
 
 class Findings(list[str]):
-    """List of sentences, shown line by line in notebooks."""
+    """List of sentences that notebooks show line by line."""
 
     def __init__(
         self, sentences: Iterable[str] = (), simultaneous: bool = True

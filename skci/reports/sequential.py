@@ -35,8 +35,8 @@ class SequentialReport(RequirementReport):
         looks. If the items end before the first look, the report contains the estimates
         for these items.
     looked : sequence of K int
-        Number of items at the look that determined each verdict; 0 before the first
-        look.
+        Number of items at the look that determined each verdict. The number is 0 before
+        the first look.
     n_planned : int
         Number of items at the last look of the plan.
     n_read : int
@@ -79,8 +79,8 @@ class SequentialReport(RequirementReport):
     def conclusion(self) -> str:
         """Sentence such as "decided after 640 of 2,000 items".
 
-        If items end before the last planned look, the sentence names the next look:
-        "150 items: last look at 100, open; next look at 200".
+        If the items end before the last planned look, the sentence names the next look,
+        as in "150 items: last look at 100, open; next look at 200".
         """
         units = self._units
         n, n_open = len(self.verdicts), sum(x == "open" for x in self.verdicts)
