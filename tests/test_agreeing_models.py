@@ -1,21 +1,13 @@
 """Differences of models that agree in all rows, as a model and its calibrated copy."""
 
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from tables import table
 
-from skci import (
-    F1CI,
-    AveragePrecisionCI,
-    RocAucCI,
-    grades_report,
-    joint_report,
-    make_metric_ci,
-)
+import skci
+from skci import AveragePrecisionCI, grades_report, joint_report
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 N_NEGATIVE, N_POSITIVE = 120, 80
@@ -38,97 +30,106 @@ def difference(y, a, b, metric, scores=True, scale="difference", **options):
     return report.differences(scale=scale)[report.metrics[0], "raw", "calibrated"]
 
 
-@pytest.mark.parametrize("container", [np.asarray, list, pd.Series])
-def test_areas_of_the_same_ranks(container):
-    found = difference(container(Y), container(S), container(P), "roc_auc")
-    assert found == 0 and found.method == "agreement"
-    bound = share(N_POSITIVE)
-    assert_allclose(found.confidence_interval(), (-bound, bound), rtol=1e-9)
-    assert_allclose(found.confidence_interval(0.99).high, share(N_POSITIVE, 0.01))
+GRADES = np.round(RNG.random(50), 2)
+OF_CLASSES = np.arange(N) % 4
+CLASS_SCORES = RNG.dirichlet(np.ones(4), N) + 0.1 * np.eye(4)[OF_CLASSES]
+CLASS_SCORES /= CLASS_SCORES.sum(axis=1, keepdims=True)
+TARGETS, TARGET_SCORES = RNG.integers(0, 2, (N, 3)), RNG.random((N, 3))
+RARER = np.minimum(TARGETS.sum(axis=0), (1 - TARGETS).sum(axis=0))
+RELEVANCE, QUERIES = RNG.integers(0, 3, N), np.repeat(np.arange(40), 5)
+LABELS = (S > 0.5) * 1
+SHOP = np.tile(["north", "south"], N // 2)
+
+
+def graded():
+    report = grades_report({"raw": GRADES, "calibrated": GRADES}, bounds=(0, 1))
+    return report.differences()[report.metrics[0], "raw", "calibrated"]
+
+
+def of_classes(metric):
+    return difference(OF_CLASSES, CLASS_SCORES, CLASS_SCORES.copy(), metric)
+
+
+def clustered(metric, groups):
+    return difference(Y, S if metric == "roc_auc" else P, P, metric, groups=groups)
+
+
+def weighted(weights):
+    return difference(Y, P, P, "brier_score", sample_weight=weights)
+
+
+def in_subgroups():
+    report = joint_report(Y, y_score={"a": S, "b": P}, metrics="roc_auc", by=SHOP)
+    return report.differences().individual().values()[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    table("""
+difference(Y, S, P, "roc_auc") -> share(N_POSITIVE)
+difference(Y, P, P.astype(np.float32).astype(float), "brier_score") -> share(N)
+difference(Y, P, P.copy(), "net_benefit@0.2") -> 1.25 * share(N)
+difference(Y, P, P.copy(), "interventions_avoided@0.2") -> 5 * share(N)
+graded() -> share(50)
+difference(RELEVANCE, P, 3 * P, "ndcg@5", query=QUERIES) -> share(40)
+of_classes(skci.RocAucCI(average="micro")) -> share(N // 2)
+of_classes(skci.RocAucCI(average="macro")) -> share(N // 4)
+of_classes(skci.RocAucCI(average="weighted")) -> share(N // 4)
+of_classes(skci.RocAucCI(multi_class="ovo")) -> share(N // 4)
+difference(TARGETS, TARGET_SCORES, np.exp(TARGET_SCORES), skci.RocAucCI())
+    -> np.mean([share(n) for n in RARER])
+clustered("brier_score", np.arange(N) % 40) -> share(40)
+clustered("roc_auc", np.arange(N) // 2) -> share(N_POSITIVE // 2)
+clustered("roc_auc", np.arange(N) % 40) -> share(40 // 2)
+weighted(np.tile([1.0, 3.0], N // 2)) -> 1.5 * share(N)
+weighted(0.5 * np.ones(N)) -> share(N)
+in_subgroups() -> share(N_POSITIVE // 2)
+"""),
+)
+def test_the_largest_difference_of_models_that_agree(call, expected):
+    """Of an area the units are the rows, or clusters, of the rarer class."""
+    found = eval(call)
+    assert found == pytest.approx(0, abs=1e-7) and found.method == "agreement"
+    assert_allclose(found.high, eval(expected), rtol=1e-7)
+    assert_allclose(found.low, -found.high, rtol=1e-6)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
+def test_average_precision_of_several_classes(average):
+    assert 0 < of_classes(AveragePrecisionCI(average=average)).high <= 1
+
+
+@pytest.mark.parametrize("method", ["delta", "hall", "score", "blurred"])
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc", "balanced_accuracy"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_the_same_labels(metric, method):
+    found = difference(Y, LABELS, LABELS, metric, scores=False, method=method)
+    assert share(N) < found.high < 8 * share(N)
 
 
 def test_areas_do_not_depend_on_the_order_within_a_class():
     order = np.argsort(S)
     y, rank = Y[order], np.arange(float(N))
-    starts = np.flatnonzero(np.diff(y, prepend=-1))
-    lengths = np.diff(starts, append=N)
-    other = (
-        np.repeat(starts, lengths)
-        + np.repeat(lengths, lengths)
-        - 1.0
-        + np.repeat(starts, lengths)
-        - rank
-    )  # each run of a class the other way round
+    starts = np.flatnonzero(np.diff(y)) + 1
+    runs = np.split(rank, starts)  # each of one class
+    other = np.concatenate([run[::-1] for run in runs])
     assert not np.array_equal(rank, other)
     assert difference(y, rank, other, "roc_auc").method == "agreement"
-    k = starts[1]
+    k = starts[0]
     swapped = rank.copy()
     swapped[[k - 1, k]] = swapped[[k, k - 1]]
     assert difference(y, rank, swapped, "roc_auc").method == "hall"
 
 
-BOUNDED = {
-    "brier_score": 1.0,
-    "net_benefit@0.2": 1.25,
-    "interventions_avoided@0.2": 5.0,
-}
-
-
-@pytest.mark.parametrize("metric", BOUNDED)
-def test_means_of_the_same_bounded_losses(metric):
-    found = difference(Y, P, P.astype(np.float32).astype(float), metric)
-    assert_allclose(found.high, BOUNDED[metric] * share(N), rtol=1e-7)
-    assert_allclose(found.low, -found.high, rtol=1e-7)
-
-
-def test_limits_are_in_proportion_to_one_over_n():
-    long = difference(np.tile(Y, 10), np.tile(P, 10), np.tile(P, 10), "brier_score")
-    assert_allclose(long.high, share(10 * N), rtol=1e-9)
-
-
-def test_means_of_the_same_bounded_grades():
-    grades = np.round(RNG.random(50), 2)
-    report = grades_report({"a": grades, "b": grades}, bounds=(0, 1))
-    found = report.differences()[report.metrics[0], "a", "b"]
-    assert_allclose(found.high, share(50), rtol=1e-9)
-    queries = np.repeat(np.arange(40), 5)
-    relevance, scores = RNG.integers(0, 3, N), RNG.random(N)
-    ndcg = difference(relevance, scores, 3 * scores, "ndcg@5", query=queries)
-    assert_allclose(ndcg.high, share(40), rtol=1e-9)
-
-
-@pytest.mark.parametrize("average", ["macro", "weighted", "micro"])
-@pytest.mark.parametrize("metric", [RocAucCI, AveragePrecisionCI])
-def test_averages_of_areas_of_several_classes(average, metric):
-    y = np.arange(N) % 4
-    scores = RNG.random((N, 4)) + 0.3 * np.eye(4)[y]
-    scores /= scores.sum(axis=1, keepdims=True)
-    found = difference(y, scores, scores.copy(), metric(average=average))
-    assert found.method == "agreement"
-    if metric is AveragePrecisionCI:
-        assert 0 < found.high <= 1
-    elif average == "micro":  # pairs of rows
-        assert_allclose(found.high, share(N // 2), rtol=1e-9)
-    else:  # the rows of a class are the rarer rows
-        assert_allclose(found.high, share(N // 4), rtol=1e-9)
-    between = difference(y, scores, scores.copy(), RocAucCI(multi_class="ovo"))
-    assert_allclose(between.high, share(N // 4), rtol=1e-9)
-
-
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_several_targets():
-    truth = RNG.integers(0, 2, (N, 3))
-    scores = RNG.random((N, 3))
-    found = difference(truth, scores, np.exp(scores), RocAucCI())
-    rarer = np.minimum(truth.sum(axis=0), (1 - truth).sum(axis=0))
-    assert_allclose(found.high, np.mean([share(n) for n in rarer]), rtol=1e-9)
-    answers = np.where(RNG.random((N, 3)) < 0.8, truth, 1 - truth)
-    for average in ("micro", "macro", "weighted"):
-        metric = F1CI(average=average)
-        f1 = difference(truth, answers, answers.copy(), metric, scores=False)
-        # All targets of 0.75 share(N) of the rows may have other answers.
-        moved = round(0.75 * N * share(N))
-        assert moved / N < f1.high < 0.2
+def test_labels_of_several_targets(average):
+    answers = np.where(RNG.random((N, 3)) < 0.8, TARGETS, 1 - TARGETS)
+    metric = skci.F1CI(average=average)
+    f1 = difference(TARGETS, answers, answers.copy(), metric, scores=False)
+    # All targets of 0.75 share(N) of the rows may have other answers.
+    moved = round(0.75 * N * share(N))
+    assert moved / N < f1.high < 0.2
 
 
 def test_average_precision_is_bounded_and_the_bound_shrinks():
@@ -141,17 +142,11 @@ def test_average_precision_is_bounded_and_the_bound_shrinks():
         assert found[-1] > x * np.log1p(1 / x)
     assert found[1] < found[0] / 3 and found[2] < found[1] / 5
     coco = AveragePrecisionCI(interpolation="101")
-    with pytest.warns(DegenerateVarianceWarning):
-        assert difference(Y, S, P, coco).confidence_interval() == (-1, 1)
-
-
-@pytest.mark.parametrize("method", ["delta", "hall", "score", "blurred"])
-@pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc", "balanced_accuracy"])
-@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_the_same_labels(metric, method):
-    answers = (S > 0.5) * 1
-    found = difference(Y, answers, answers, metric, scores=False, method=method)
-    assert share(N) < found.high < 8 * share(N)
+    in_time = {"design": skci.designs.TimeOrder(np.arange(N))}
+    for metric, options in ((coco, {}), ("brier_score", in_time)):  # without a bound
+        with pytest.warns(DegenerateVarianceWarning):
+            unknown = difference(Y, P, P, metric, **options)
+            assert unknown.confidence_interval() == (-1, 1)
 
 
 @pytest.mark.parametrize("metric", ["mean_absolute_error", "r2", "mean_squared_error"])
@@ -194,10 +189,6 @@ def test_claims_and_pvalues_are_those_of_the_intervals():
     for alternative in ("greater", "two-sided"):  # one side may have all of alpha
         assert_allclose(found.pvalue(-0.02, alternative), 0.98**N, rtol=1e-9)
     assert found.pvalue(-0.02, "less") == 1
-
-
-def test_nothing_is_planned_from_models_that_agree():
-    report = joint_report(Y, y_score={"a": P, "b": P}, metrics="brier_score")
     with pytest.raises(ValueError, match="models that agree in all rows; expect"):
         report.differences().sample_size(half_width=0.02)
 
@@ -222,47 +213,13 @@ def test_ratios():
     assert 1 - 2 * share(N_POSITIVE) < auc.low < 1 - share(N_POSITIVE)
 
 
-def test_units_are_clusters():
-    groups = np.arange(N) % 40
-    found = difference(Y, P, P, "brier_score", groups=groups)
-    assert_allclose(found.high, share(40), rtol=1e-9)
-    # A cluster may be the largest one.
+def test_a_cluster_may_be_the_largest_one():
     groups = np.minimum(np.arange(N) // 4, 40)
     sizes = np.bincount(groups)
-    found = difference(Y, P, P, "brier_score", groups=groups)
+    found = clustered("brier_score", groups)
     expected = share(len(sizes)) * sizes.max() / sizes.mean()
     with pytest.warns(SmallSampleWarning, match="weigh more than the heaviest"):
         assert_allclose(found.high, expected, rtol=1e-9)
-    area = difference(Y, S, P, "roc_auc", groups=np.arange(N) // 2)  # of one class
-    assert_allclose(area.high, share(N_POSITIVE // 2), rtol=1e-9)
-    mixed = difference(Y, S, P, "roc_auc", groups=np.arange(N) % 40)  # 3 and 2 of both
-    assert_allclose(mixed.high, share(40 // 2), rtol=1e-9)
-
-
-def test_rows_that_differ_may_be_heavy():
-    weights = np.tile([1.0, 3.0], N // 2)
-    found = difference(Y, P, P, "brier_score", sample_weight=weights)
-    assert_allclose(found.high, 1.5 * share(N), rtol=1e-9)
-    same = difference(Y, P, P, "brier_score", sample_weight=0.5 * np.ones(N))
-    assert_allclose(same.high, share(N), rtol=1e-9)
-
-
-def test_rows_of_time_series_have_no_bound():
-    from skci.designs import TimeOrder
-
-    with pytest.warns(DegenerateVarianceWarning):
-        found = difference(Y, P, P, "brier_score", design=TimeOrder(np.arange(N)))
-        assert found.confidence_interval() == (-1, 1)
-
-
-def test_subgroups():
-    shop = np.tile(["north", "south"], N // 2)
-    report = joint_report(Y, y_score={"a": S, "b": P}, metrics="roc_auc", by=shop)
-    differences = report.differences().individual()
-    assert {each.method for each in differences.values()} == {"agreement"}
-    assert_allclose(
-        [each.high for each in differences.values()], share(N_POSITIVE // 2)
-    )
 
 
 def agreeing_share(rng, n, pi, kind):
@@ -295,31 +252,24 @@ def test_intervals_cover_where_few_rows_of_the_population_differ(metric, expecte
 @pytest.mark.parametrize(
     ("function", "is_straight"),
     [
-        (lambda mean: mean, True),
-        (lambda mean: 1 - mean, True),
+        (lambda mean, ones: mean, True),
+        (lambda mean, ones: 1 - mean, True),
         (lambda mean, ones: mean / ones, True),
-        (lambda mean: mean**2, False),
+        (lambda mean, ones: mean**2, False),
         (lambda mean, ones: mean * (2 - mean), False),
     ],
 )
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_own_bounded_means_of_models_that_agree(function, is_straight):
-    rng = np.random.default_rng(0)
-    y, y_pred = rng.random((2, 200))
-
     def features(y_true, y_pred):
-        columns = [np.abs(y_true - y_pred), np.ones_like(y_true)]
-        return np.stack(columns[: function.__code__.co_argcount], axis=1)
+        return np.stack([np.abs(y_true - y_pred), np.ones_like(y_true)], axis=1)
 
-    metric = make_metric_ci(
+    metric = skci.make_metric_ci(
         function, features=features, name="own", bounds=(0, 1), reads="numbers"
     )
-    models = {"a": y_pred, "b": y_pred.copy()}
-    difference = joint_report(y, models, metrics=[metric]).differences()
-    limit = 1 - 0.05 ** (1 / 200) if is_straight else 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateVarianceWarning)
-        limits = difference["own", "a", "b"].confidence_interval()
-    assert_allclose(limits, (-limit, limit), rtol=1e-9)
+    found = difference(Y, P, P.copy(), metric, scores=False)
+    limit = share(N) if is_straight else 1
+    assert_allclose(found.confidence_interval(), (-limit, limit), rtol=1e-9)
 
 
 def test_models_that_agree_and_are_worse_than_another_are_not_the_best():

@@ -1,7 +1,7 @@
 """Differences, ratios and contrasts against L theta, R and published intervals."""
 
 import csv
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +10,11 @@ from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from pearson import pearson_limits, pearson_root
 from scipy.stats import norm
-from slow import each_once, slow, slow_except
+from simulated import some_models
+from slow import each_once
 from tables import table
 
-from skci import joint_intervals, joint_report
-from skci.exceptions import DegenerateVarianceWarning
+from skci import PrecisionCI, joint_intervals, joint_report
 from skci.inference import critical_value
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -53,82 +53,28 @@ NAMES = ["accuracy", "f1", "lift", "error_rate"]
 PAIRS = pairwise(3, 4)
 
 
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
 @pytest.mark.parametrize("method", ["delta", "blurred"])
 @pytest.mark.parametrize("level", [0.8, 0.99])
-def test_differences_are_l_theta_with_covariance_l_v_lt(method, level):
+def test_differences_are_l_theta_with_covariance_l_v_lt(method, level, scale):
+    """By the delta method, a ratio is a difference of logarithms."""
     report = report_of(NAMES, method, confidence_level=level)
-    differences = report.differences()
-    assert_allclose(differences.estimates, PAIRS @ report.estimates, atol=1e-15)
-    covariance = PAIRS @ report.covariance @ PAIRS.T
-    assert_allclose(differences.covariance, covariance, atol=1e-15)
+    found = report.differences(scale=scale)
+    change, slopes, units = np.positive, np.ones(12), np.ones(12)
+    if scale == "ratio":
+        change, slopes, units = np.log, 1 / report.estimates, found.estimates
+    expected = PAIRS @ change(report.estimates)
+    assert_allclose(change(found.estimates), expected, atol=1e-12)
+    covariance = PAIRS * slopes @ report.covariance @ (PAIRS * slopes).T
+    assert_allclose(found.covariance / np.outer(units, units), covariance, atol=1e-15)
     # what the rows tell, whatever the level: the blurring is not in it
-    sampling = PAIRS @ report_of(NAMES).covariance @ PAIRS.T
-    errors = differences.to_dict()["standard_error"]
-    assert_allclose(errors, np.sqrt(np.diag(sampling)), rtol=1e-10)
-    reach = np.sqrt(np.diag(covariance)) * critical_value(
-        differences.correlation, level
-    )
-    columns = differences.to_dict()
-    assert_allclose(columns["low"], differences.estimates - reach, atol=1e-8)
-    assert_allclose(columns["high"], differences.estimates + reach, atol=1e-8)
-
-
-@pytest.mark.parametrize("method", ["delta", "blurred"])
-def test_ratios_by_the_delta_method(method):
-    report = report_of(NAMES, method)
-    theta, log_covariance = report.estimates, report.covariance
-    log_covariance = log_covariance / np.outer(theta, theta)
-    ratios = report.differences(scale="ratio")
-    assert_allclose(ratios.estimates, np.exp(PAIRS @ np.log(theta)), rtol=1e-12)
-    covariance = PAIRS @ log_covariance @ PAIRS.T
-    value = ratios.estimates
-    assert_allclose(ratios.covariance, covariance * np.outer(value, value), rtol=1e-9)
-    # the interval is that of the difference of the logarithms
-    reach = float(ratios.critical_value) * np.sqrt(np.diag(covariance))
-    assert_allclose(np.log(ratios.to_dict()["low"]), np.log(value) - reach, atol=1e-9)
-    assert_allclose(np.log(ratios.to_dict()["high"]), np.log(value) + reach, atol=1e-9)
-
-
-@pytest.mark.parametrize("method", ["delta", "blurred"])
-def test_contrasts_across_metrics_and_models(method):
-    report = report_of(["precision", "recall", "matthews_corrcoef"], method)
-    matrix = np.random.default_rng(0).normal(size=(6, 9))
-    matrix[0] = [1, -1] + [0] * 7  # precision against recall of one model
-    matrix[1] = [0, 1 / 2, 0, 0, 1 / 2, 0, 0, -1, 0]  # two models against the third
-    contrasts = report.contrasts(matrix, list("abcdef"))
-    assert list(contrasts) == [(name,) for name in "abcdef"]
-    assert_allclose(contrasts.estimates, matrix @ report.estimates, atol=1e-14)
-    expected = matrix @ report.covariance @ matrix.T
-    assert_allclose(contrasts.covariance, expected, atol=1e-14)
-    # of one model it has four cells only, and is not known better or worse for that
-    alone = report.select(models="A").contrasts(matrix[:1, :3], "a")
-    assert_allclose(alone["a"].standard_error, contrasts["a"].standard_error)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_trivial_contrast_is_the_estimate(method):
-    """Without a second model its own table is that of the estimate."""
-    report = report_of(["accuracy", "f1"], method).select(models="B").individual()
-    contrasts = report.contrasts(np.eye(2), ["accuracy", "f1"]).individual()
-    for metric in report.metrics:
-        own, again = report["B", metric], contrasts[metric]
-        assert again == own
-        assert_allclose(again.confidence_interval(), own.confidence_interval())
-
-
-def test_methods_agree_with_many_rows():
-    models = {name: np.tile(model, 2000) for name, model in MODELS.items()}
-    for scale in ("difference", "ratio"):
-        intervals = [
-            joint_limits(
-                joint_report(
-                    np.tile(Y, 2000), models, metrics=["f1", "mcc"][: 1 + k]
-                ).differences(scale=scale, method=method, metrics="f1")
-            )
-            for k, method in enumerate(METHODS[::2])
-        ]
-        width = np.diff(intervals[0]).max()
-        assert_allclose(*intervals, atol=0.01 * width)
+    sampling = PAIRS * slopes @ report_of(NAMES).covariance @ (PAIRS * slopes).T
+    columns = found.to_dict()
+    errors = np.sqrt(np.diag(sampling))
+    assert_allclose(columns["standard_error"], units * errors, rtol=1e-9)
+    reach = np.sqrt(np.diag(covariance)) * critical_value(found.correlation, level)
+    assert_allclose(change(columns["low"]), expected - reach, atol=1e-8)
+    assert_allclose(change(columns["high"]), expected + reach, atol=1e-8)
 
 
 # R
@@ -256,65 +202,16 @@ def test_mcnemar(table):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", ["difference", "ratio"])
-def test_exchanged_models_mirror_the_interval(method, scale):
-    names = ["accuracy", "f1", "positive_likelihood_ratio"]
-    there = report_of(names, method).differences(scale=scale)
-    backward = dict(reversed(MODELS.items()))
-    back = report_of(names, method, models=backward).differences(scale=scale)
-    turn = np.reciprocal if scale == "ratio" else np.negative
-    for metric, first, second in there:
-        estimate, mirrored = there[metric, first, second], back[metric, second, first]
-        assert_allclose(mirrored, turn(float(estimate)), rtol=1e-12)
-        estimate = there.individual()[metric, first, second]
-        mirrored = back.individual()[metric, second, first]
-        expected = turn(np.array(quiet(estimate.confidence_interval)))[::-1]
-        limits = quiet(mirrored.confidence_interval)
-        assert_allclose(limits, expected, rtol=1e-6)
-    # as well as the critical values agree
-    pvalues = dict(zip(back, back.pvalues, strict=True))
-    expected = [pvalues[metric, second, first] for metric, first, second in there]
-    assert_allclose(there.pvalues, expected, rtol=0.015)
-
-
-def test_a_lower_is_better_metric_is_the_mirror_of_its_complement():
-    report = report_of(["accuracy", "error_rate"], "score").differences(adjust="none")
-    for first, second in combinations(MODELS, 2):
-        right = report["accuracy", first, second]
-        wrong = report["error_rate", first, second]
-        assert wrong == pytest.approx(-right)
-        assert_allclose(
-            wrong.confidence_interval(), np.negative(right.confidence_interval())[::-1],
-            rtol=1e-6,
-        )  # fmt: skip
-    assert_allclose(report.pvalues[:3], report.pvalues[3:], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("method", "adjust"), each_once(METHODS, ["single-step", "step-down", "none"])
-)
-def test_identical_models(method, adjust):
-    report = report_of(["accuracy", "f1", "mcc"], method, {"A": A, "again": A.copy()})
-    same = report.differences(adjust=adjust)
-    assert_array_equal(same.estimates, 0.0)
-    assert_array_equal(same.pvalues, 1.0)
-    if method == "blurred":
-        with pytest.warns(DegenerateVarianceWarning):
-            columns = same.to_dict()
-    else:
-        columns = same.to_dict()
-    width = np.subtract(columns["high"], columns["low"])
-    assert (width > 0.01).all() and (width < 0.3).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_identical_models_among_others(method):
     """What is known of the others does not depend on a copy."""
     names = ["accuracy", "f1"]
-    three = report_of(names, method, MODELS | {"D": C.copy()}).differences()
-    assert three["f1", "C", "D"] == 0
-    again = three.select(first=["A", "B"], second=["B", "C"])
+    report = report_of(names, method, MODELS | {"D": C.copy()})
+    for adjust in ("none", "single-step", "step-down"):
+        three = report.differences(adjust=adjust)
+        assert three["f1", "C", "D"] == 0
+        assert three.pvalues[-1] == 1
+    again = report.differences().select(first=["A", "B"], second=["B", "C"])
     alone = report_of(names, method).differences()
     assert list(again) == list(alone)
     assert_allclose(again.covariance, alone.covariance, atol=1e-15)
@@ -326,8 +223,6 @@ def test_identical_models_among_others(method):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize("zero_division", [np.nan, 1.0])
 def test_undefined_models_tell_nothing(method, scale, zero_division):
-    from skci import PrecisionCI
-
     models = {"A": A, "silent": 0 * Y, "B": B}
     metric = PrecisionCI(zero_division=zero_division)
     report = report_of([metric], method, models).differences(scale=scale)
@@ -345,36 +240,22 @@ def test_undefined_models_tell_nothing(method, scale, zero_division):
     assert report.pvalues[1] == pytest.approx(alone.pvalues[0])
 
 
-@pytest.mark.parametrize("scale", ["difference", slow("ratio")])
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_estimates_at_the_ends_of_their_range(scale):
+def test_estimates_at_the_ends_of_their_range():
     models = {"A": A, "perfect": Y, "wrong": 1 - Y}
-    report = report_of(["accuracy", "f1"], "score", models).differences(scale=scale)
+    report = report_of(["accuracy", "f1"], "score", models).differences()
     assert (report.pvalues < 0.01).all()
-    low, high = joint_limits(report).T
-    if scale == "difference":
-        assert report["f1", "perfect", "wrong"].high == 1
-        assert 0.9 < report["f1", "perfect", "wrong"].low < 1
-    else:
-        assert report["f1", "A", "wrong"] == np.inf
-        assert report["f1", "A", "wrong"].high == np.inf
-        assert report["f1", "A", "wrong"].low > 10
-    assert (low < high).all()
+    assert report["f1", "perfect", "wrong"].high == 1
+    assert 0.9 < report["f1", "perfect", "wrong"].low < 1
 
 
 # Options
 
 
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    slow_except(
-        [("accuracy", 0), ("g_mean", 0)],
-        product(["accuracy", "f1", "g_mean", "cosine"], range(2)),
-    ),
-)
-def test_infinite_ratios_have_a_lower_limit_where_the_pvalue_says_so(name, seed):
+@pytest.mark.parametrize("name", ["accuracy", "g_mean"])
+def test_infinite_ratios_have_a_lower_limit_where_the_pvalue_says_so(name):
     """The second model finds nothing, and is right about nothing."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     y = rng.random(60) < 0.5
     first = np.where(rng.random(60) < 0.8, y, ~y)
     report = joint_report(y, {"A": first, "B": ~y}, metrics=[name], method="score")
@@ -393,8 +274,6 @@ def test_control_is_second():
     assert compared["f1", "C", "B"] == -everything["f1", "B", "C"]
     # fewer comparisons, narrower intervals
     assert compared.critical_value < everything.critical_value
-    assert report.differences(metrics=["f1", "accuracy"]).metrics == ["f1", "accuracy"]
-    assert report.differences().metrics == report.metrics
 
 
 def test_default_method():
@@ -409,6 +288,7 @@ def test_default_method():
         assert given["accuracy", "A", "B"].method == "delta"
     wilson = report_of(["accuracy"], "wilson").contrasts([[1, -1, 0]], ["a"])
     assert wilson["a"].method == "score"
+    assert given.contrasts([[1 / 3] * 3], ["mean"])["mean"].method == "delta"
 
 
 def test_adjust():
@@ -419,6 +299,13 @@ def test_adjust():
     assert_array_equal(joint_limits(single), joint_limits(down))
     assert none.critical_value == pytest.approx(norm.isf(0.025))
     assert_array_equal(joint_limits(none), joint_limits(single.individual()))
+    alone = report.individual()
+    assert str(alone.differences()) == str(alone.differences(adjust="none"))
+    assert alone.differences().findings()[0].startswith("Taken alone: ")
+    assert_allclose(alone.differences(adjust="step-down").pvalues, none.pvalues)
+    pair = report.select(models=["A", "B"], metrics="f1")
+    (down,) = pair.differences(adjust="step-down").pvalues
+    assert down == pytest.approx(pair.differences(adjust="none").pvalues[0])
     assert str(single).startswith("Joint 95% confidence intervals of differences")
     assert str(none).startswith("Individual 95% confidence intervals of differences")
     assert "joint interval" in str(single) and "individual" not in str(single)
@@ -427,136 +314,122 @@ def test_adjust():
     )
 
 
-def test_levels():
-    report = report_of(["accuracy", "f1"], "blurred")
-    assert report.at(0.8).differences().confidence_level == 0.8
-    one, other = report.at(0.8).differences(), report.differences().at(0.8)
-    assert_array_equal(joint_limits(one), joint_limits(other))
-    own = report.differences()["f1", "A", "B"]
-    assert own.confidence_interval(0.8) == other["f1", "A", "B"].confidence_interval()
+ONE, TWO = report_of(["accuracy"]), report_of(["accuracy", "f1"])
+THREE = report_of(["accuracy", "mcc", "overlap"])
+RATIOS = ONE.differences(scale="ratio")
+GIVEN = joint_intervals([0.7, 0.8, 0.5], np.eye(3) / 100, names=list("ABC"))
+
+
+def eight_models():
+    """Together with the truth they have 2^9 outcomes."""
+    rng = np.random.default_rng(0)
+    models = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
+    return report_of(["accuracy"], models=models)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     table(r"""
-differences(scale="log") -> ValueError -> scale must be one of
-differences(adjust="bonferroni") -> ValueError -> adjust must be one of
-differences(control="D") -> KeyError -> control must be one of
-differences(control=0) -> KeyError -> control must be one of
-differences(metrics="f2") -> KeyError -> metric must be one of
-differences(metrics=[]) -> ValueError -> metrics must hold at least one
-differences(method="wilson") -> ValueError -> proportion, which 'accuracy' is not
-differences(method="newton") -> ValueError -> method must be one of
-differences(method="score") -> ValueError -> 'score' needs .* 'overlap'
-differences(scale="ratio") -> ValueError -> never negative, got 'mcc'
-select(models="A").differences() -> ValueError -> must have two models .* got \[\('A',
+THREE.differences(scale="log") -> ValueError -> scale must be one of
+THREE.differences(adjust="bonferroni") -> ValueError -> adjust must be one of
+THREE.differences(control="D") -> KeyError -> control must be one of
+THREE.differences(control=0) -> KeyError -> control must be one of
+THREE.differences(metrics="f2") -> KeyError -> metric must be one of
+THREE.differences(metrics=[]) -> ValueError -> metrics must hold at least one
+THREE.differences(method="wilson") -> ValueError -> proportion, which 'accuracy' is not
+THREE.differences(method="newton") -> ValueError -> method must be one of
+THREE.differences(method="score") -> ValueError -> 'score' needs .* 'overlap'
+THREE.differences(scale="ratio") -> ValueError -> never negative, got 'mcc'
+THREE.select(models="A").differences()
+    -> ValueError -> must have two models .* got \[\('A',
+ONE.contrasts([[1, -1]], "a") -> ValueError -> matrix must have .* 3 columns
+ONE.contrasts([1, -1, 0], "a") -> ValueError -> matrix must have
+ONE.contrasts(np.zeros((0, 3)), "") -> ValueError -> matrix must have
+ONE.contrasts([[0, 0, 0]], "a") -> ValueError -> must have no row of zeros
+ONE.contrasts([[1, np.nan, 0]], "a") -> ValueError -> matrix must hold finite
+ONE.contrasts([[1e21, 0, 0]], "a") -> ValueError -> matrix must hold .* got 1e[+]21$
+ONE.contrasts([[1, 1e-21, 0]], "a") -> ValueError -> matrix must hold .* got 1e-21$
+ONE.contrasts([["x", "y", "z"]], "a") -> TypeError -> matrix must hold numbers
+ONE.contrasts([[1, -1, 0]], ["a", "b"]) -> ValueError -> labels must be 1 distinct
+ONE.contrasts([[1, -1, 0], [1, 0, -1]], ["a", "a"])
+    -> ValueError -> labels must be 2 distinct
+TWO.contrasts({"x": {"A": 1, "Z": -1}})
+    -> KeyError -> as in [(]'A', 'accuracy'[)], got 'Z'
+TWO.contrasts({"x": {("A", "mcc"): 1}}) -> KeyError -> metric must be one of
+TWO.contrasts({"x": 1})
+    -> TypeError -> matrix must map names of contrasts to mappings .* got 1 for 'x'
+TWO.contrasts({"x": {"A": "b"}}) -> TypeError -> matrix must hold numbers
+TWO.contrasts({}) -> ValueError -> matrix must have a row for each contrast
+TWO.contrasts({"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}})
+    -> ValueError -> separately
+THREE.select(metrics="overlap").contrasts([[1, -1, 0]], "a", method="score")
+    -> ValueError -> needs a smooth measure
+THREE.select(metrics="overlap").contrasts([[1, -1, 0]], "a", method="wilson")
+    -> ValueError -> needs a proportion
+eight_models().contrasts([[1 / 7] * 7 + [-1]], "a", method="score")
+    -> ValueError -> at most 256 .*; use one of \['delta', 'hall', 'blurred'\]
+RATIOS.contrasts([[1, 0, -1], [-1, 0, 1]], [*"ab"]).contrasts([[1, 1]], "c")
+    -> ValueError -> ^matrix must not have a contrast in which
+TWO.differences().select(model="A") -> KeyError -> label must be one of
+TWO.differences().select(second="A") -> KeyError -> second must be one of
+TWO.differences().select(first="B", second="B")
+    -> ValueError -> select must keep at least one
+TWO.differences()["f1"]
+    -> KeyError -> by \(metric, first, second\), as in \('accuracy', 'A', 'B'\), got
+TWO.differences()["A", "B", "f1"]
+    -> KeyError -> metric must be one of \['accuracy', 'f1'\], got 'A'
+TWO.differences()["f1", "B", "B"]
+    -> KeyError -> as in \('accuracy', 'A', 'B'\), got \('f1', 'B', 'B'\)
+TWO.differences()["f1", "A", "D"]
+    -> KeyError -> report\[metric, first, second\]: second must be one of
 """),
 )
 def test_wrong_options(call, error, message):
-    report = report_of(["accuracy", "mcc", "overlap"])
     with pytest.raises(eval(error), match=message):
-        eval(f"report.{call}", {"report": report})
-
-
-@pytest.mark.parametrize(
-    ("matrix", "labels", "error", "message"),
-    table(r"""
-[[1, -1]] -> a -> ValueError -> matrix must have .* 3 columns
-[1, -1, 0] -> a -> ValueError -> matrix must have
-np.zeros((0, 3)) -> -> ValueError -> matrix must have
-[[0, 0, 0]] -> a -> ValueError -> must have no row of zeros
-[[1, np.nan, 0]] -> a -> ValueError -> matrix must hold finite
-[[1e21, 0, 0]] -> a -> ValueError -> matrix must hold .* got 1e[+]21$
-[[1, 1e-21, 0]] -> a -> ValueError -> matrix must hold .* got 1e-21$
-[["x", "y", "z"]] -> a -> TypeError -> matrix must hold numbers
-[[1, -1, 0]] -> ab -> ValueError -> labels must be 1 distinct
-[[1, -1, 0], [1, 0, -1]] -> aa -> ValueError -> labels must be 2 distinct
-"""),
-)
-def test_wrong_contrasts(matrix, labels, error, message):
-    with pytest.raises(eval(error), match=message):
-        report_of(["accuracy"]).contrasts(eval(matrix), [*labels])
+        eval(call)
 
 
 def test_contrasts_by_name_are_those_of_a_matrix():
-    sex = np.arange(len(Y)) % 2
-    report = report_of(["accuracy", "f1"], by={"sex": sex})
+    report = report_of(["accuracy", "f1"], by={"sex": np.arange(len(Y)) % 2})
     mean = {"A": 0.5, "B": 0.5, "C": -1}
     found = report.contrasts({"mean": mean})
     assert list(found.to_dict())[:3] == ["contrast", "metric", "sex"]
-    for metric, name in product(report.metrics, "01"):
-        weights = dict.fromkeys(report, 0) | {
-            (model, metric, name): weight for model, weight in mean.items()
-        }
-        expected = report.contrasts([[*weights.values()]], ["mean"])["mean"]
-        estimate = found["mean", metric, name]
+    for (_, metric, sex), estimate in found.items():
+        weights = [mean[m] * ((f, s) == (metric, sex)) for m, f, s in report]
+        expected = report.contrasts([weights], ["mean"])["mean"]
         assert float(estimate) == pytest.approx(float(expected), rel=1e-12)
         assert estimate.standard_error == pytest.approx(expected.standard_error)
-        assert str(estimate._parameter.key) == f"{metric} of mean, sex = {name}"
+        assert repr(estimate).startswith(f"{metric} of mean, sex = {sex} = ")
     # By labels, of one metric and of several.
     pair = {("A", "f1", "0"): 1, ("A", "f1", "1"): -1}
     gap = report.contrasts({"gap": pair})["gap", "f1"]
     assert float(gap) == pytest.approx(float(report.gaps()["A", "f1", "0", "1"]))
-    without_metric = {("A", "0"): 1, ("A", "1"): -1}
-    with pytest.raises(KeyError, match=r"indexed by .* got \('A', '0'\)"):
-        report.contrasts({"gap": without_metric})
     across = {("A", "f1", "0"): 1, ("A", "accuracy", "0"): -1}
-    assert list(report.contrasts({"gap": pair, "across": across})) == [
-        ("gap",),
-        ("across",),
-    ]
+    both = report.contrasts({"gap": pair, "across": across})
+    assert list(both) == [("gap",), ("across",)]
+    with pytest.raises(KeyError, match=r"indexed by .* got \('A', '0'\)"):
+        report.contrasts({"gap": {("A", "0"): 1, ("A", "1"): -1}})
     # Contrasts of differences, by what they compare.
     nested = report.differences().contrasts({"x": {"A - B": 1, "A - C": 1}})
     plain = report.contrasts({"x": {"A": 2, "B": -1, "C": -1}})
     assert_allclose(nested.estimates, plain.estimates, atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    ("contrasts", "error", "message"),
-    table(r"""
-{"x": {"A": 1, "Z": -1}} -> KeyError -> as in [(]'A', 'accuracy'[)], got 'Z'
-{"x": {("A", "mcc"): 1}} -> KeyError -> metric must be one of
-{"x": 1} -> TypeError -> matrix must map names of contrasts to mappings .* got 1 for 'x'
-{"x": {"A": "b"}} -> TypeError -> matrix must hold numbers
-{} -> ValueError -> matrix must have a row for each contrast
-{"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}} -> ValueError -> separately
-"""),
-)
-def test_wrong_contrasts_by_name(contrasts, error, message):
-    with pytest.raises(eval(error), match=message):
-        report_of(["accuracy", "f1"]).contrasts(eval(contrasts))
-
-
-def test_methods_that_do_not_serve_contrasts():
-    report = report_of(["overlap"])
-    for method, needed in [("score", "a smooth measure"), ("wilson", "a proportion")]:
-        with pytest.raises(ValueError, match=f"needs {needed}"):
-            report.contrasts([[1, -1, 0]], ["a"], method=method)
-
-
-@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("method", METHODS)
 def test_contrasts_of_contrasts(method):
-    """Their covariance is that of the combined coefficients, L2 L1 V L1' L2'."""
+    """They are those of the combined coefficients."""
     report = report_of(["accuracy", "f1"], method=method)
     first = np.random.default_rng(0).normal(size=(3, len(report)))
     second = np.array([[1.0, -1.0, 0.0], [0.5, 0.5, -1.0]])
     contrasts = report.contrasts(first, list("abc"), method=method)
     nested = contrasts.contrasts(second, ["d", "e"], method=method)
     direct = report.contrasts(second @ first, ["d", "e"], method=method)
-    assert_allclose(nested.estimates, second @ first @ report.estimates, rtol=1e-12)
     assert_allclose(nested.covariance, direct.covariance, rtol=1e-9)
-    for column in ("low", "high", "pvalue"):
+    for column in ("estimate", "low", "high", "pvalue"):
         assert_allclose(nested.to_dict()[column], direct.to_dict()[column], rtol=1e-6)
-    if method != "score":  # whose pseudo-counts depend on the table of a contrast
-        combined = second @ first
-        expected = combined @ report.covariance @ combined.T
-        assert_allclose(nested.covariance, expected, rtol=1e-9)
 
 
-GIVEN = joint_intervals([0.7, 0.8, 0.5], np.eye(3) / 100, names=list("ABC"))
-
-
-@pytest.mark.parametrize("report", [report_of(["accuracy"]), GIVEN])
+@pytest.mark.parametrize("report", [ONE, GIVEN])
 @pytest.mark.parametrize("scale", [1, 1e-13])
 def test_contrasts_whose_terms_cancel(report, scale):
     """Also where rounding leaves something: 0.1 + 0.2 is not 0.3."""
@@ -566,17 +439,9 @@ def test_contrasts_whose_terms_cancel(report, scale):
         ValueError, match=r"^matrix must not have a contrast .* got 'e'$"
     ):
         contrasts.contrasts([[0, 0, 0, 1], [1, 1, -1, 0]], ["d", "e"])
-    (remaining,) = contrasts.contrasts([[1, 1, -1, 1]], ["e"])._joint.parameters
-    assert [str(base) for base in remaining.components] == [
-        f"{report.metrics[0]} of {model}" for model in "BC"
-    ]
-
-
-def test_contrasts_of_ratios_that_cancel():
-    ratios = report_of(["accuracy"]).differences(scale="ratio")
-    twice = ratios.contrasts([[1, 0, -1], [-1, 0, 1]], ["a", "b"])
-    with pytest.raises(ValueError, match=r"^matrix must not have a contrast in which"):
-        twice.contrasts([[1, 1]], ["zero"])
+    remaining, alone = contrasts.contrasts([[1, 1, -1, 1]], ["e"])["e"], contrasts["d"]
+    assert remaining == pytest.approx(alone, rel=1e-9, abs=0)
+    assert remaining.pvalue() == pytest.approx(contrasts.individual()["d"].pvalue())
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -591,7 +456,7 @@ def test_scaling_a_contrast_scales_its_interval(method, scale):
     assert other.pvalue(0) == pytest.approx(unit.pvalue(0), rel=1e-6)
 
 
-@pytest.mark.parametrize("number", [2, 3, 6, 7, 10, 49])
+@pytest.mark.parametrize("number", [2, 6, 49])
 def test_a_mean_has_the_range_of_its_terms(number):
     """Whatever K times 1/K rounds to, so that it has their interval method."""
     rng = np.random.default_rng(0)
@@ -620,7 +485,7 @@ def test_differences_from_an_area_at_its_end():
 
 def test_contrasts_of_ratios():
     """By the delta method from the covariance of the ratios."""
-    ratios = report_of(["accuracy"], method="delta").differences(scale="ratio")
+    ratios = report_of(["accuracy"]).differences(scale="ratio")
     matrix = np.array([[1.0, -1.0, 0.0]])
     contrasts = ratios.contrasts(matrix, ["first - second"])
     assert_allclose(contrasts.estimates, matrix @ ratios.estimates)
@@ -628,82 +493,21 @@ def test_contrasts_of_ratios():
     assert_allclose(contrasts.covariance, expected, rtol=1e-9)
 
 
-def test_too_many_outcomes_for_score():
-    """Of eight models together there are 2^9 outcomes."""
-    rng = np.random.default_rng(0)
-    models = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
-    report = report_of(["accuracy"], models=models)
-    mean = [[1 / 7] * 7 + [-1]]
-    message = (
-        r"at most 256 possible outcomes; use one of \['delta', 'hall', 'blurred'\]"
-    )
-    with pytest.raises(ValueError, match=message):
-        report.contrasts(mean, ["rest - last"], method="score")
-    own = report.contrasts(mean, ["rest - last"])
-    expected = np.array(mean) @ report.covariance @ np.transpose(mean)
-    assert own.covariance == pytest.approx(expected)
-
-
 # A report like any other
 
 
-@pytest.fixture(scope="module", params=METHODS)
-def differences(request):
-    return report_of(["accuracy", "f1"], request.param).differences()
-
-
-def test_frame(differences):
-    frame = differences.to_frame()
-    assert frame.index.names == ["metric", "first", "second"]
-    assert list(frame.columns) == [
-        "estimate", "low", "high", "standard_error", "pvalue",
-    ]  # fmt: skip
-    assert frame.index.tolist() == list(differences)
-    own = differences["f1", "B", "C"]
-    row = frame.loc["f1", "B", "C"]
-    assert tuple(row[["estimate", "low", "high"]]) == (own, own.low, own.high)
-    assert row["standard_error"] == own.standard_error
-    assert row["pvalue"] == own.pvalue(0)
-
-
-def test_selection(differences):
+@pytest.mark.parametrize("method", METHODS)
+def test_selection(method):
+    differences = report_of(["accuracy", "f1"], method).differences()
     some = differences.select(metric="f1", first=["A"])
     assert list(some) == [("f1", "A", "B"), ("f1", "A", "C")]
     assert some["f1", "A", "B"] == differences["f1", "A", "B"]
     assert some.critical_value < differences.critical_value
-    with pytest.raises(KeyError, match="label must be one of"):
-        differences.select(model="A")
-    with pytest.raises(KeyError, match="second must be one of"):
-        differences.select(second="A")
-    with pytest.raises(ValueError, match="select must keep at least one"):
-        differences.select(first="B", second="B")
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    table(r"""
-"f1" -> by \(metric, first, second\), as in \('accuracy', 'A', 'B'\), got 'f1'
-("f1", "A") -> by \(metric, first, second\), as in
-("A", "B", "f1") -> metric must be one of \['accuracy', 'f1'\], got 'A'
-("f1", "B", "B") -> as in \('accuracy', 'A', 'B'\), got \('f1', 'B', 'B'\)
-("f1", "A", "D") -> report\[metric, first, second\]: second must be one of
-("A", "D", "f1") -> metric must be one of \['accuracy', 'f1'\], got 'A'
-"""),
-)
-def test_what_is_not_in_a_report(differences, key, message):
-    with pytest.raises(KeyError, match=message):
-        differences[eval(key)]
-
-
-def _given():
-    """Estimates with a given covariance, one with an unknown variance."""
-    covariance = np.diag([0.01, 0.02, 0.03, 0])
-    return joint_intervals([0.5, 0.7, 0.8, 0.6], covariance, bounds=(0, 1), df=9)
+    assert some.to_dict()["pvalue"] == [each.pvalue(0) for each in some.values()]
 
 
 REVERSED = {
     "of labels": lambda: report_of(["accuracy", "f1"], "score"),
-    "of one method": lambda: report_of(["recall", "f1"], "delta"),
     "alone": lambda: report_of(["accuracy", "f1"], "blurred").individual(),
     "grouped": lambda: report_of(["accuracy"], groups=np.arange(len(Y)) // 5),
     "undefined class": lambda: joint_report(
@@ -712,7 +516,9 @@ REVERSED = {
     "losses": lambda: joint_report(
         Y + 1, {"A": A + 0.5, "B": B + 0.5}, metrics="mean_absolute_error"
     ),
-    "given": _given,
+    "given": lambda: joint_intervals(
+        [0.5, 0.7, 0.8, 0.6], np.diag([0.01, 0.02, 0.03, 0]), bounds=(0, 1), df=9
+    ),
 }
 
 
@@ -740,13 +546,6 @@ def test_the_other_way_round(kind, scale):
             assert p == pytest.approx(found.pvalue(null, other), rel=1e-4, abs=1e-12)
 
 
-def test_a_method_of_differences_is_that_of_their_contrasts():
-    differences = report_of(["accuracy", "f1"], "blurred").differences(method="delta")
-    assert differences["f1", "B", "A"].method == "delta"
-    mean = differences.contrasts([[1 / 6] * 6], ["mean"])
-    assert mean["mean"].method == "delta"
-
-
 def test_findings_of_contrasts():
     report = report_of(["accuracy", "f1"])
     said = report.differences(metrics="accuracy").findings()
@@ -765,124 +564,24 @@ def test_findings_of_contrasts():
     assert none == ["No contrast is shown to differ from 0."]
 
 
-def test_findings_of_gaps_are_of_one_model_each():
-    y = [0, 1] * 200
-    unfair = [0, 1] * 100 + [0, 1, 1, 1, 0] * 40
-    report = joint_report(
-        y,
-        {"fair": [0, 1, 1, 1, 0] * 80, "unfair": unfair},
-        metrics="accuracy",
-        by=["north"] * 200 + ["south"] * 200,
-    )
-    assert report.gaps().findings() == [
-        "On accuracy of fair, no subgroup is shown to differ from another.",
-        "On accuracy of unfair, south is worse than north.",
-    ]
-
-
 def test_findings_follow_the_pvalues_shown():
     """Those of step-down may be below alpha where an interval holds no difference."""
-    more = 0
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        y = rng.random(150) < 0.5
-        models = {
-            name: np.where(rng.random(150) < chance, y, ~y)
-            for name, chance in zip("ABC", (0.85, 0.75, 0.7), strict=True)
-        }
-        report = joint_report(y, models, metrics="accuracy", method="delta")
-        down = report.differences(adjust="step-down")
-        said = sum("differs from" in finding for finding in down.findings())
-        beaten = {
-            second if estimate > 0 else first
-            for (_, first, second), estimate, p in zip(
-                down, down.estimates, down.pvalues, strict=True
-            )
-            if p < 0.05
-        }
-        assert said == len(beaten)
-        more += down.findings() != report.differences().findings()
-    assert more
-
-
-def test_individual_reports_have_individual_differences():
-    report = report_of(["accuracy", "f1"]).individual()
-    alone = report.differences(adjust="none")
-    assert str(report.differences()) == str(alone)
-    assert report.differences().findings()[0].startswith("Taken alone: ")
-    assert_allclose(report.differences(adjust="step-down").pvalues, alone.pvalues)
+    y, models = some_models(150, 14, A=0.85, B=0.75, C=0.7)
+    report = joint_report(y, models, metrics="accuracy", method="delta")
+    down = report.differences(adjust="step-down")
+    assert (down.pvalues < 0.05).all()
+    assert down.findings() == [
+        "On accuracy, B differs from A.",
+        "On accuracy, C differs from A and B.",
+    ]
+    assert report.differences().findings() == ["On accuracy, C is worse than A."]
 
 
 @pytest.mark.slow
 def test_too_many_differences_are_refused():
-    y, models = many_models(50, size=362)
-    report = joint_report(y, models, metrics=["accuracy"], method="delta")
+    labels = np.random.default_rng(0).integers(0, 2, (364, 50))
+    models = {f"r{k}": column for k, column in enumerate(labels)}
+    report = joint_report(labels[0], models, metrics=["accuracy"], method="delta")
     with pytest.raises(ValueError, match="at most 65,536, got 66,066; pass control="):
         report.differences()
     assert len(quiet(report.differences, control="r0")) == 363
-
-
-def many_models(n=400, size=9):
-    """Correlated models, the last two the same and one that differs in a single row."""
-    rng = np.random.default_rng(0)
-    y, hard = rng.random(n) < 0.4, rng.normal(size=n)
-    wrong = [hard + rng.normal(size=n) > 1.2 for _ in range(size)]
-    models = {f"r{k}": (y ^ each).astype(int) for k, each in enumerate(wrong)}
-    single = models["r0"].copy()
-    single[7] = 1 - single[7]
-    return y.astype(int), models | {"single": single, "same": models["r0"]}
-
-
-def rowwise_influence(y, predicted):
-    """Influence values of accuracy and F1 for each row, by their definitions."""
-    correct = (y == predicted).astype(float)
-    tp, positive = y * predicted, y + predicted
-    f1 = 2 * tp.mean() / positive.mean()
-    return [correct - correct.mean(), (2 * tp - f1 * positive) / positive.mean()]
-
-
-def test_covariance_of_many_differences_against_rows():
-    y, models = many_models()
-    report = joint_report(y, models, metrics=["accuracy", "f1"], method="delta")
-    influence = {model: rowwise_influence(y, p) for model, p in models.items()}
-    expected = np.cov(
-        [
-            influence[first][metric] - influence[second][metric]
-            for metric in range(2)
-            for first, second in combinations(models, 2)
-        ]
-    )
-    found = quiet(report.differences).covariance
-    assert len(found) == 110
-    assert_allclose(found, expected / len(y), rtol=1e-9, atol=1e-15)
-
-
-@pytest.mark.parametrize("scale", ["difference", slow("ratio")])
-@pytest.mark.parametrize(
-    ("method", "design"), each_once(METHODS, ["rows", "weights", "groups"])
-)
-def test_differences_of_many_models_are_those_of_few(scale, method, design):
-    y, models = many_models()
-    rng = np.random.default_rng(1)
-    options = {
-        "rows": {},
-        "weights": {"sample_weight": rng.uniform(0.5, 2, len(y))},
-        "groups": {"groups": rng.integers(0, 80, len(y))},
-    }[design]
-
-    def differences(names):
-        chosen = {name: models[name] for name in names}
-        report = joint_report(
-            y, chosen, metrics=["accuracy", "mcc"], method=method, **options
-        )
-        return report.differences(scale=scale, metrics=["accuracy"])
-
-    few = ["r1", "r2", "single", "same"]
-    many, some = quiet(differences, models), quiet(differences, few)
-    positions = [list(many).index(key) for key in some]
-    block = many.covariance[np.ix_(positions, positions)]
-    assert_allclose(block, some.covariance, rtol=1e-9, atol=1e-15)
-    limits = [quiet(each.individual().to_dict) for each in (many, some)]
-    for name in ("low", "high", "standard_error", "pvalue"):
-        many_values = [limits[0][name][k] for k in positions]
-        assert_allclose(many_values, limits[1][name], rtol=1e-6, err_msg=name)

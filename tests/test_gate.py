@@ -31,14 +31,16 @@ def report():
     return joint_report(Y, {"new": worse(20), "old": OLD}, metrics=["recall", "f1"])
 
 
+def run_block(text, **names):
+    """Run the Python code of the page that has some text, and return its names."""
+    (block,) = (x for x in code_blocks("gate.rst", "python") if text in x)
+    exec(block, names)
+    return names
+
+
 def recipe(tracker, report):
     """Run the Python code for a tracker with a report; what it is to record."""
-    blocks = [*code_blocks("gate.rst", "python")]
-    (prepare,) = (x for x in blocks if "def with_limits" in x)
-    (track,) = (x for x in blocks if f"import {tracker}" in x)
-    names = {"report": report}
-    exec(prepare, names)
-    exec(track, names)
+    run_block(f"import {tracker}", **run_block("def with_limits", report=report))
     return {
         f"{model}/{metric}{end}": value
         for (model, metric), x in report.items()
@@ -89,8 +91,10 @@ def test_assertions(report, pytester):
     pytester.makepyfile("\n".join([textwrap.dedent(fixture), tests, skipping]))
     found = pytester.runpytest_inprocess("-p", "no:xdist")
     found.assert_outcomes(failed=2, skipped=1)
-    shown = r"assert <open: recall = 0\.\d+ \[.*\] is at least 0\.8>"
-    assert re.search(shown, found.stdout.str())
+    lines = found.stdout.str()
+    assert re.search(r"assert <open: recall = 0\.\d+ \[.*\] is at least 0\.8>", lines)
+    shown = r"not \['new - old recall >= -0.05 is open: recall of new - old = .*, 95%"
+    assert re.search(shown, lines)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -124,13 +128,6 @@ def test_wandb(report, tmp_path, monkeypatch):
         time.sleep(0.1)
     (page,) = recorded.parent.glob("files/media/html/*.html")
     assert report.to_html() in page.read_text(encoding="utf-8")
-
-
-def run_block(text, **names):
-    """Run the Python code of the page that has some text, and return its names."""
-    (block,) = (x for x in code_blocks("gate.rst", "python") if text in x)
-    exec(block, names)
-    return names
 
 
 def test_inspect_ai():

@@ -44,14 +44,6 @@ def test_the_estimate_is_on_scikit_learns_curve(n_negative, decimals):
     assert SpecificityAtRecallCI(0.9)(*mirrored(y, scores)) == found
 
 
-def test_rows_in_proportion_to_their_weight():
-    y, scores = drawn(60, 40, decimals=1)
-    weights = np.random.default_rng(0).integers(1, 4, 100)
-    repeated = RecallAtSpecificityCI(0.9)(y.repeat(weights), scores.repeat(weights))
-    found = RecallAtSpecificityCI(0.9)(y, scores, sample_weight=weights)
-    assert found == pytest.approx(repeated, rel=1e-12)
-
-
 @pytest.mark.parametrize("recall", [0.6, 0.9])
 def test_the_standard_error_follows_from_the_densities(recall):
     """Linnet's variance (1987): of the positive rows, and of the threshold."""
@@ -96,15 +88,6 @@ def test_intervals_cover(n, recall, decimals):
     assert 0.93 < covered <= 0.99
 
 
-def test_the_interval_allows_for_the_threshold():
-    y, scores = drawn(200, 200)
-    predicted = scores > np.quantile(scores[y == 0], 0.9)
-    at_cut = skci.RecallCI(method="logit")(y, predicted.astype(int))
-    found = RecallAtSpecificityCI(0.9)(y, scores)
-    assert found == pytest.approx(at_cut, abs=0.01)
-    assert found.high - found.low > 1.2 * (at_cut.high - at_cut.low)
-
-
 def test_few_negative_rows_do_not_determine_the_threshold():
     """All scores are below the 0.9 quantile with probability 0.052 in 28 rows."""
     metric = RecallAtSpecificityCI(0.9)
@@ -130,15 +113,14 @@ def test_the_interval_below_1_allows_for_the_threshold():
 def test_names_with_an_equals_sign_in_requirements_and_commands(tmp_path, capsys):
     y, scores = drawn(200, 100)
     name, other = "recall@specificity=0.9", "specificity@sensitivity=0.9"
-    report = joint_report(
-        y, y_score={"new": scores, "old": -scores}, metrics=[name, other]
-    )
+    models = {"new": scores, "old": -scores}
+    report = joint_report(y, y_score=models, metrics=[name, other])
     required = [f"new {name} >= 0.6", f"{other}: new >= old - 0.1"]
     assert report.requirements(required).verdict == "shown"
-    assert report.requirements(f"{name}: old >= new - 0.1").verdict == "refuted"
     rows = tmp_path / "rows.csv"
-    np.savetxt(rows, np.column_stack([y, scores]), "%.17g", ",", header="y,s")
-    rows.write_text(rows.read_text().removeprefix("# "))
+    np.savetxt(
+        rows, np.column_stack([y, scores]), "%.17g", ",", "\n", "y,s", comments=""
+    )
     options = f"--truth=y --scores=s --metrics={name} --method={name}=delta"
     assert main(["report", str(rows), *options.split()]) == 0
     shown = RecallAtSpecificityCI(0.9, method="delta")(y, scores)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pearson import tango
 from scipy.stats import binom, norm
+from tables import table
 
 from skci import ErrorRateCI, joint_report, sample_size
 from skci.planning import minimum_detectable
@@ -29,9 +30,9 @@ def rows(difference, disagreement, power, distance=None):
     return reach**2 * variance / (distance or difference) ** 2
 
 
-@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 @pytest.mark.parametrize(
-    ("difference", "disagreement"), [(0.02, 0.1), (-0.05, 0.2), (0.1, 0.1)]
+    ("difference", "disagreement", "power"),
+    [(0.02, 0.1, 0.5), (-0.05, 0.2, 0.95), (0.1, 0.1, 0.8)],
 )
 def test_formula_of_paired_accuracies(difference, disagreement, power):
     options = {"disagreement": disagreement, "power": power}
@@ -65,7 +66,9 @@ def test_claims_about_a_margin():
 
     def planned(difference, claim):
         options["difference"] = difference
-        return sample_size("accuracy", claim=claim, **options)
+        negated = sample_size("neg_error_rate", claim=claim, **options)
+        assert negated == sample_size("accuracy", claim=claim, **options)
+        return negated
 
     assert planned(0, "not worse") == math.ceil(rows(0, 0.08, 0.85, 0.03))
     assert planned(-0.01, "not worse") == math.ceil(rows(-0.01, 0.08, 0.85, 0.02))
@@ -109,6 +112,12 @@ def test_plans_with_a_margin_have_their_power(disagreement, difference, margin, 
     assert 0.795 < exact_power(n, *rates, margin, claim) < 0.85
 
 
+def test_a_plan_without_a_margin_has_its_power():
+    """The test that the score interval inverts is McNemar's."""
+    n = sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
+    assert exact_power(n, 0.06, 0.04, 1e-9, "better") == pytest.approx(0.8, abs=0.005)
+
+
 @pytest.mark.parametrize(("name", "share"), [("recall", 0.3), ("tnr", 0.7)])
 def test_rates_of_one_label(name, share):
     options = {"disagreement": 0.1, "power": 0.8}
@@ -133,28 +142,9 @@ def test_plan_of_a_pilot_with_the_same_table(name, method):
     assert planned == pytest.approx(pilot.sample_size(0.02), abs=1)
 
 
-def test_power_of_mcnemars_test():
-    """Enumerated, of the test that the score interval inverts: no error but rounding.
-
-    The test has the variance of no difference, with which it needs some more rows.
-    """
-    first, second = 0.06, 0.04
-    options = {"difference": 0.02, "disagreement": 0.1, "method": "score"}
-    n = sample_size("accuracy", **options, power=0.8)
-    discordant = np.arange(1, n + 1)
-    chance = binom.pmf(discordant, n, first + second)
-    likely = chance > 1e-12
-    power = 0.0
-    for m, weight in zip(discordant[likely], chance[likely], strict=True):
-        wins = np.arange(m + 1)
-        rejects = np.abs(2 * wins - m) > Z * math.sqrt(m)
-        power += weight * binom.pmf(wins, m, first / (first + second))[rejects].sum()
-    assert power == pytest.approx(0.8, abs=0.005)
-
-
-@pytest.mark.parametrize("n", [200, 1000, 20000])
-def test_minimum_detectable_inverts_the_formula(n):
-    options = {"disagreement": 0.1, "power": 0.8}
+def test_minimum_detectable_inverts_the_formula():
+    """Also with groups of 11 and a correlation of .3, whose design effect is 4."""
+    n, options = 1000, {"disagreement": 0.1, "power": 0.8}
     ratio = (Z + norm.ppf(0.8)) ** 2 / n
     expected = math.sqrt(0.1 * ratio / (1 + ratio))
     assert minimum_detectable(n, "accuracy", **options) == pytest.approx(expected)
@@ -163,80 +153,49 @@ def test_minimum_detectable_inverts_the_formula(n):
     groups = {"group_size": 11, "correlation": 0.3}
     grouped = minimum_detectable(4 * n, "accuracy", **groups, **options)
     assert grouped == pytest.approx(expected)
+    for one in (options | {"difference": 0.02}, {"half_width": 0.03, "expected": 0.8}):
+        alone = sample_size("accuracy", **one)
+        assert sample_size("accuracy", **one, **groups) == 4 * alone
+    for claim, margin in (("better", 0.02), ("not worse", -0.02)):
+        options |= {"margin": 0.02, "claim": claim}
+        found = minimum_detectable(3000, "error_rate", **options)
+        assert -found > margin
+        planned = sample_size("error_rate", difference=found, **options)
+        assert planned == pytest.approx(3000, abs=1)
 
 
-@pytest.mark.parametrize("claim", ["better", "not worse"])
-@pytest.mark.parametrize("name", ["accuracy", "error_rate"])
-def test_minimum_detectable_with_a_margin(name, claim):
-    options = {"disagreement": 0.1, "power": 0.8, "margin": 0.02, "claim": claim}
-    found = minimum_detectable(3000, name, **options)
-    planned = sample_size(name, difference=found, **options)
-    assert planned == pytest.approx(3000, abs=1)
-    sign = 1 if name == "accuracy" else -1
-    margin = 0.02 if claim == "better" else -0.02
-    assert sign * found > margin
-
-
-def test_design_effect():
-    alone = sample_size("accuracy", 0.03, expected=0.8, method="delta")
-    grouped = {"group_size": 10, "correlation": 0.3}
-    planned = sample_size("accuracy", 0.03, expected=0.8, method="delta", **grouped)
-    assert planned == math.ceil(alone * 3.7)
-    options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
-    alone = sample_size("accuracy", **options)
-    assert sample_size("accuracy", **options, **grouped) == math.ceil(3.7 * alone)
-
-
-def test_groups_of_the_planned_size_give_the_half_width():
-    """Beta-binomial groups; the deviation of 4000 estimates is known to 1.1%."""
-    rho, size, p, half_width = 0.3, 8, 0.8, 0.04
-    n = sample_size(
-        "accuracy", half_width, expected=p, group_size=size, correlation=rho
-    )
-    rng = np.random.default_rng(0)
-    shape = 1 / rho - 1
-    groups = (4000, n // size)
-    rates = rng.beta(p * shape, (1 - p) * shape, groups)
-    deviation = rng.binomial(size, rates).mean(axis=1).std() / size
-    assert deviation * Z == pytest.approx(half_width, rel=0.04)
+ONE = {"half_width": 0.1, "expected": 0.8}
+TWO = {"power": 0.8, "difference": 0.02, "disagreement": 0.1}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        ({}, "either half_width or power"),
-        ({"half_width": 0.1}, "expected must be a number, .*, got NoneType"),
-        ({"power": 0.8, "expected": 0.8}, "power, margin and claim need two models"),
-        ({"power": 0.8, "expected": [[], [0.8]]}, "expected must be a number"),
-        ({"expected": TABLE}, "either half_width or power"),
-        ({"expected": TABLE, "half_width": 0.1, "power": 0.8}, "either half_width or"),
-        ({"power": 0.8, "expected": TABLE[0, 0]}, "expected must be a number"),
-        ({"power": 0.8, "difference": 0.02}, "exactly one of the two models is right, "
-         "from 0.02 to 1, got None"),
-        ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
-        ({"power": 0.8, "disagreement": 0.1}, "power must be passed with"),
-        ({"power": 0.8, "difference": 0.2, "expected": 0.9, "disagreement": 0.2},
-         "'prevalence'.* got 0.9"),
-        ({"power": 0.8, "difference": 0.2, "expected": FIRST, "disagreement": 0.2},
-         "the keys .'prevalence'., got the keys .*'recall'"),
-        ({"power": 0.8, "difference": 0, "disagreement": 0.2},
-         "difference must be given"),
-        ({"power": 0.8, "difference": 2, "disagreement": 0.2}, "between -1 and 1"),
-        ({"half_width": 0.1, "expected": 0.8, "margin": 0.1}, "margin and claim need"),
-        ({"half_width": 0.1, "expected": 0.8, "group_size": 3}, "group_size and corr"),
-        ({"half_width": 0.1, "expected": 0.8, "group_size": 5},
-         r"got group_size=5, correlation=None$"),
-        ({"half_width": 0.1, "expected": 0.8, "group_size": 1e308, "correlation": 1},
-         "group_size must be from 1 to"),
-        ({"half_width": 0.1, "expected": 0.8, "group_size": 3, "correlation": -0.6},
-         "correlation must be above -0.5"),
-        ({"power": 0.8, "difference": 0.02, "disagreement": 0.1, "claim": "better"},
-         "claim needs a margin"),
-    ],
-)  # fmt: skip
+    table("""
+{} -> either half_width or power
+{"half_width": 0.1} -> expected must be a number, .*, got NoneType
+{"power": 0.8, "expected": 0.8} -> power, margin and claim need two models
+{"power": 0.8, "expected": [[], [0.8]]} -> expected must be a number
+{"expected": TABLE} -> either half_width or power
+{"expected": TABLE, "half_width": 0.1, "power": 0.8} -> either half_width or
+{"power": 0.8, "expected": TABLE[0, 0]} -> expected must be a number
+TWO | {"disagreement": None}
+    -> exactly one of the two models is right, from 0.02 to 1, got None
+TWO | {"difference": 0.2} -> from 0.2 to 1
+{"power": 0.8, "disagreement": 0.1} -> power must be passed with
+TWO | {"expected": 0.9} -> 'prevalence'.* got 0.9
+TWO | {"expected": FIRST} -> the keys .'prevalence'., got the keys .*'recall'
+TWO | {"difference": 0} -> difference must be given
+TWO | {"difference": 2} -> between -1 and 1
+ONE | {"margin": 0.1} -> margin and claim need
+ONE | {"group_size": 3} -> group_size and corr.* got group_size=3, correlation=None$
+ONE | {"group_size": 1e308, "correlation": 1} -> group_size must be from 1 to
+ONE | {"group_size": 3, "correlation": -0.6} -> correlation must be above -0.5
+TWO | {"claim": "better"} -> claim needs a margin
+"""),
+)
 def test_wrong_parameters(options, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        sample_size("accuracy", **options)
+        sample_size("accuracy", **eval(options))
 
 
 @pytest.mark.parametrize("name", ["f1", "precision", "kappa", "recall_macro"])
@@ -250,38 +209,25 @@ def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
 
 @pytest.mark.parametrize(
     ("n", "options", "message"),
-    [
-        (1, {}, "n_samples must be from 2"),
-        (1e300, {}, r"n_samples must be from 2 to 2\*\*53"),
-        (900, {"group_size": 1e4, "correlation": 1}, "n_samples must be from 2"),
-        (
-            30,
-            {"disagreement": 0.1},
-            "power must be from .* to .*, got .*. With 30 rows, only this",
-        ),
-        (900, {"disagreement": 1.5}, "disagreement must be"),
-        (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),
-        (900, {"claim": "better"}, "margin must be a finite number above 0"),
-        (900, {"claim": np.zeros(2), "margin": 0.1}, "claim must be"),
-        (
-            900,
-            {"power": 0.01},
-            r"power must be from 0\.025 to 1, .* improvements from 0 to 0\.1$",
-        ),
-        (
-            900,
-            {"power": 0.01, "claim": "better", "margin": 0.02},
-            r"power must be from 0\.025 to 1, .* improvements from 0\.02 to",
-        ),
-        (
-            900,
-            {"power": 0.01, "claim": "not worse", "margin": 0.02},
-            r"power must be from 0\.025 to 1, .* improvements from -0\.02 to",
-        ),
-    ],
+    table(r"""
+1 -> {} -> n_samples must be from 2
+1e300 -> {} -> n_samples must be from 2 to 2\*\*53
+900 -> {"group_size": 1e4, "correlation": 1} -> n_samples must be from 2
+30 -> {"disagreement": 0.1}
+    -> power must be from .* to .*, got .*. With 30 rows, only this
+900 -> {"disagreement": 1.5} -> disagreement must be
+900 -> {"claim": "equivalent", "margin": 0.1} -> claim must be
+900 -> {"claim": "better"} -> margin must be a finite number above 0
+900 -> {"claim": np.zeros(2), "margin": 0.1} -> claim must be
+900 -> {"power": 0.01}
+    -> power must be from 0\.025 to 1, .* improvements from 0 to 0\.1$
+900 -> {"power": 0.01, "claim": "better", "margin": 0.02}
+    -> power must be from 0\.025 to 1, .* improvements from 0\.02 to
+900 -> {"power": 0.01, "claim": "not worse", "margin": 0.02}
+    -> power must be from 0\.025 to 1, .* improvements from -0\.02 to
+"""),
 )
 def test_wrong_parameters_of_minimum_detectable(n, options, message):
+    options = {"disagreement": 0.1, "power": 0.8} | eval(options)
     with pytest.raises(ValueError, match=message):
-        minimum_detectable(
-            n, "accuracy", **{"disagreement": 0.1, "power": 0.8} | options
-        )
+        minimum_detectable(eval(n), "accuracy", **options)

@@ -12,37 +12,11 @@ import pytest
 from battery import quiet
 from simulated import some_models
 
-from skci import (
-    AccuracyCI,
-    JointEvaluator,
-    classification_report_ci,
-    joint_intervals,
-    joint_report,
-    roc_report,
-)
-from skci.exceptions import DegenerateVarianceWarning
+import skci
+from skci import joint_report
 from skci.inference import CriticalValue
-from skci.inference.intervals.methods import Score
-from skci.reports.rendering import packaged, shorten
 
 Y, MODELS = some_models(good=0.9, fair=0.8, poor=0.7)
-COLUMNS = {
-    "model",
-    "metric",
-    "estimate",
-    "low",
-    "high",
-    "standard_error",
-    "individual_low",
-    "individual_high",
-    "method",
-}
-
-
-@pytest.fixture(scope="module", params=["delta", "blurred", "plus-four", "score"])
-def report(request):
-    metrics = ["accuracy", "f1", "error_rate"]
-    return joint_report(Y, MODELS, metrics=metrics, method=request.param)
 
 
 # Methods that change with the size
@@ -63,120 +37,53 @@ def of_values(n, **options):
 
 
 @pytest.mark.parametrize(
-    ("make", "few", "many", "metric", "says"),
+    ("make", "few", "metric", "method", "most"),
     [
-        (of_classes, 16, 17, "f1_macro", "blurred; score needs at most 16 classes"),
-        (
-            of_values,
-            4000,
-            5000,
-            "brier_score",
-            "hall; score needs at most 4,096 values",
-        ),
+        (of_classes, 16, "f1_macro", "blurred", "16 classes"),
+        (of_values, 4000, "brier_score", "hall", "4,096 values"),
     ],
 )
-def test_a_change_of_method_along_a_size_is_told(make, few, many, metric, says):
+def test_a_change_of_method_along_a_size_is_told(make, few, metric, method, most):
     """In the header of the report and of each estimate, where it was not chosen."""
+    says = f"{method}; score needs at most {most}"
     report = make(few, metrics=metric)
     assert "needs" not in str(report) and report["A", metric].method == "score"
+    many = few + few // 16
     report = make(many, metrics=metric)
     assert f" ({says}), n = " in str(report)
     assert f" interval ({says}, n = " in repr(report["A", metric])
-    assert f" ({says}), n = " in str(report.select(models="B"))
-    chosen = make(many, metrics=metric, method=says.partition(";")[0])
+    chosen = make(many, metrics=metric, method=method)
     assert "needs" not in str(chosen) + str(chosen.differences())
-    other = make(many, metrics="accuracy" if make is of_classes else "roc_auc")
-    assert "needs" not in str(other)
 
 
-def test_a_change_of_method_of_differences_is_told():
+@pytest.mark.parametrize(
+    ("n_classes", "method"),
+    [
+        (5, "score"),
+        (12, "blurred; score needs at most 256 possible outcomes"),
+        (17, "blurred; score needs at most 16 classes"),
+    ],
+)
+def test_a_change_of_method_of_differences_is_told(n_classes, method):
     """Outcomes of a difference are more than those of its models."""
-    for n_classes, says in [
-        (5, ""),
-        (12, "; score needs at most 256 possible outcomes"),
-        (17, "; score needs at most 16 classes"),
-    ]:
-        differences = of_classes(n_classes, metrics="f1_macro").differences()
-        method = "blurred" if says else "score"
-        assert f"of differences ({method}{says}), n = " in str(differences)
-        assert f"interval ({method}{says}, n = " in repr(differences.values()[0])
-        ratios = of_classes(n_classes, metrics="f1_macro").differences(scale="ratio")
-        assert says in str(ratios)
-    # That of Brier scores is the same at any size.
-    assert "(hall)," in str(of_values(5000, metrics="brier_score").differences())
-
-
-# Findings
-
-
-def test_findings_say_who_is_worse_than_whom():
-    y, models = some_models(n=4000, best=0.95, good=0.94, poor=0.8, worst=0.6)
-    names = ["accuracy", "error_rate", "fpr", "recall"]
-    expected = [
-        f"On {name}, {sentence}."
-        for name in names
-        for sentence in (
-            "poor is worse than best and good",
-            "worst is worse than best, good and poor",
-        )
-    ]
-    for method in ("blurred", "score"):
-        report = joint_report(y, models, metrics=names, method=method)
-        assert report.findings() == expected
-    alone = joint_report(y, models, metrics=names).select(metrics="fpr").findings()
-    assert alone == expected[4:6]
-
-
-def test_findings_follow_from_the_intervals():
-    report = joint_report(Y, MODELS, metrics=["f1", "error_rate"])
-    said = {
-        (metric, worse): re.split(", | and ", better)
-        for metric, worse, better in (
-            re.fullmatch(r"On (\S+), (\S+) is worse than (.*)\.", one).groups()
-            for one in report.findings()
-        )
-    }
-    for metric in report.metrics:
-        for model in report.models:
-            for other in report.models:
-                below = report[model, metric].high < report[other, metric].low
-                above = report[model, metric].low > report[other, metric].high
-                worse = above if metric == "error_rate" else below
-                assert worse == (other in said.get((metric, model), []))
-    assert said
-
-
-def test_findings_when_nothing_is_separated():
-    y, models = some_models(n=100, one=0.8, two=0.78)
-    report = joint_report(y, models, metrics=["f1", "fnr"], method="score")
-    assert report.findings() == [
-        "On f1, no model is shown to differ from another by its "
-        "interval; differences() may show more.",
-        "On fnr, no model is shown to differ from another by its "
-        "interval; differences() may show more.",
-    ]
+    differences = of_classes(n_classes, metrics="f1_macro").differences()
+    assert f"of differences ({method}), n = " in str(differences)
+    assert f"interval ({method}, n = " in repr(differences.values()[0])
 
 
 # Renderings
 
 
-def test_columns(report):
-    columns = report.to_dict()
-    assert set(columns) == COLUMNS
-    assert columns["model"] == np.repeat(report.models, 3).tolist()
-    assert columns["metric"] == report.metrics * 3
+@pytest.mark.parametrize("method", ["delta", "blurred", "plus-four", "score"])
+def test_columns(method):
+    metrics = ["accuracy", "f1", "error_rate"]
+    report = joint_report(Y, MODELS, metrics=metrics, method=method)
+    columns, alone = report.to_dict(), report.individual().to_dict()
+    assert columns["individual_low"] == alone["low"]
+    assert columns["individual_high"] == alone["high"]
+    for name in ("low", "high", "standard_error", "method"):
+        assert columns[name] == [getattr(own, name) for own in report.values()]
     assert {type(value) for value in columns["low"]} == {float}
-    for k, (model, metric) in enumerate(
-        zip(columns["model"], columns["metric"], strict=True)
-    ):
-        own = report[model, metric]
-        alone = report.individual()[model, metric]
-        assert columns["estimate"][k] == own
-        assert (columns["low"][k], columns["high"][k]) == (own.low, own.high)
-        assert columns["individual_low"][k] == alone.low
-        assert columns["individual_high"][k] == alone.high
-        assert columns["standard_error"][k] == own.standard_error
-        assert columns["method"][k] == own.method
 
 
 def test_frame_without_pandas(monkeypatch):
@@ -184,7 +91,7 @@ def test_frame_without_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r'pip install "\.\[pandas\]" in a clone'):
         report.to_frame()
-    assert set(report.to_dict()) == COLUMNS
+    assert "individual_low" in report.to_dict()
 
 
 AWKWARD = {
@@ -269,21 +176,6 @@ def rows_of_html(report):
 LONG = ["a very long name of a model: " + end for end in ("the first", "the other")]
 
 
-@pytest.mark.parametrize(
-    ("names", "shown"),
-    [
-        (["x" * 32, "y"], ["x" * 32, "y"]),
-        (["a" * 30 + "b" * 30, "c"], ["a" * 21 + "…" + "b" * 10, "c"]),
-        # kept apart in the middle, from a name that is short, and where it is equal
-        ([a := "x" * 30 + "1" + "x" * 30, b := a.replace("1", "2")], [a, b]),
-        ([a := "x" * 40, b := "x" * 21 + "…" + "x" * 10], [a, b]),
-        (["z" * 33] * 2, ["z" * 21 + "…" + "z" * 10] * 2),
-    ],
-)
-def test_long_names_are_shortened_and_kept_apart(names, shown):
-    assert shorten(names) == shown
-
-
 def test_columns_of_wide_and_combining_characters_are_aligned():
     names = ["\u6a21\u578bA", "e\u0301tude", "three"]  # five columns each
     models = dict(zip(names, MODELS.values(), strict=True))
@@ -303,6 +195,16 @@ def test_only_text_has_short_names():
         for other in (table.to_markdown(), table.to_latex(), table._repr_html_()):
             assert all(name in other for name in LONG) and "…" not in other
     assert all(name in str(report.differences().findings()) for name in LONG)
+    # kept apart in the middle, and from a name that is short
+    alike = [
+        "x" * 30 + "1" + "x" * 30,
+        "x" * 30 + "2" + "x" * 30,
+        "x" * 21 + "…" + "x" * 10,
+    ]
+    shown = str(
+        joint_report(Y, dict(zip(alike, MODELS.values(), strict=True)), metrics="f1")
+    )
+    assert all(name in shown for name in alike)
 
 
 def test_no_name_reaches_a_terminal_unescaped():
@@ -323,7 +225,7 @@ def test_no_name_reaches_a_terminal_unescaped():
             *(report.findings() + by.findings() + report.differences().findings()),
             *(by.gaps().findings() + report.individual().findings()),
             *(repr(each[key]) for each in (report, by, by.gaps()) for key in each),
-            *repr(JointEvaluator(models, metrics)).splitlines(),
+            *repr(skci.JointEvaluator(models, metrics)).splitlines(),
             *report.to_markdown().splitlines(),
             *report.to_latex().splitlines(),
             report._repr_html_(),
@@ -365,9 +267,9 @@ def _reports():
         "gaps": (by.gaps(), ["model", "metric", *compared]),
         "contrasts": (report.contrasts([[1] * 6], ["sum"]), ["contrast"]),
         "best": (report.best(metrics[0]), ["model"]),
-        "classes": (classification_report_ci(Y, 0 * Y), ["class", "metric"]),
-        "curve": (roc_report(Y, Y + Y[::-1]), ["threshold", "metric"]),
-        "given": (joint_intervals([1, 2], [[0, 0], [0, 1]]), ["model", "metric"]),
+        "classes": (skci.classification_report_ci(Y, 0 * Y), ["class", "metric"]),
+        "curve": (skci.roc_report(Y, Y + Y[::-1]), ["threshold", "metric"]),
+        "given": (skci.joint_intervals([1, 2], [[0, 0], [0, 1]]), ["model", "metric"]),
     }
 
 
@@ -376,45 +278,33 @@ def reports():
     return quiet(_reports)
 
 
-KINDS = [
-    *("joint", "individual", "grouped", "by", "by two", "differences", "ratios"),
-    *("differences by", "gaps", "contrasts", "best", "classes", "curve", "given"),
-]
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_names_and_numbers_of_all_reports(reports, kind):
-    report, names = reports[kind]
-    columns = report.to_dict()
-    assert json.loads(json.dumps(columns, allow_nan=False)) == columns
-    frame = report.to_frame()
-    assert frame.index.names == names
-    assert list(columns) == [*names, *frame.columns]
-    for name, column in frame.items():
-        if column.dtype.kind == "f":
-            finite = np.isfinite(column)
-            shown = column[finite].astype(object).reindex(column.index)
-            assert columns[name] == shown.where(finite, None).tolist()
-    if kind in ("joint", "by", "given", "individual"):
-        assert not np.isfinite(frame["high"]).all()
-    if kind == "best":
-        return
-    for key in report:
-        values = report[key].to_dict()
-        assert json.loads(json.dumps(values, allow_nan=False)) == values
-        row = {
-            name: column[list(report).index(key)] for name, column in columns.items()
-        }
-        shared = [*names, "estimate", "low", "high"]
-        assert [values[name] for name in shared] == [row[name] for name in shared]
+def test_names_and_numbers_of_all_reports(reports):
+    for kind, (report, names) in reports.items():
+        columns = report.to_dict()
+        assert json.loads(json.dumps(columns, allow_nan=False)) == columns
+        frame = report.to_frame()
+        assert frame.index.names == names
+        assert list(columns) == [*names, *frame.columns]
+        for name, column in frame.items():
+            if column.dtype.kind == "f":
+                finite = np.isfinite(column)
+                shown = column[finite].astype(object).reindex(column.index)
+                assert columns[name] == shown.where(finite, None).tolist()
+        if kind in ("joint", "by", "given", "individual"):
+            assert not np.isfinite(frame["high"]).all()
+        for k, key in enumerate(report if kind != "best" else ()):
+            values = report[key].to_dict()
+            assert json.loads(json.dumps(values, allow_nan=False)) == values
+            for name in [*names, "estimate", "low", "high"]:
+                assert values[name] == columns[name][k]
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
     covariance = np.diag([1, 0.01, 1e-4])
-    wide = joint_intervals({"a": -1e-9, "b": 100.0, "c": 1.0}, covariance)
-    weighted = classification_report_ci(Y, MODELS["good"], sample_weight=1 + Y / 3)
+    wide = skci.joint_intervals({"a": -1e-9, "b": 100.0, "c": 1.0}, covariance)
+    weighted = skci.classification_report_ci(Y, MODELS["good"], sample_weight=1 + Y / 3)
     shown = [report for report, _ in reports.values()]
     for report in [*shown, wide, wide.differences(), weighted]:
         for cells in zip(*report._grid().rows(), strict=True):
@@ -422,30 +312,23 @@ def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
                 r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", " ".join(cells[1:])
             )
             assert not [x for x in numbers if x.startswith("-") and float(x) == 0]
-            names = cells[0] in (
-                "model",
-                "threshold",
-                "site",
-                "half",
-                "first",
-                "second",
+            names = {"model", "threshold", "site", "half", "first", "second"}
+            assert (
+                cells[0] in names
+                or len({len(x.partition(".")[2]) for x in numbers}) <= 1
             )
-            assert names or len({len(x.partition(".")[2]) for x in numbers}) <= 1
     assert "0.00" in str(wide) and "-0.000" not in repr(wide["a", "estimate"])
 
 
-@pytest.mark.parametrize("method", ["delta", "score"])
-@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_groups_of_equal_totals_have_no_effective_n(method):
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_groups_of_equal_totals_have_no_effective_n():
     """One of two rows is right in each group, so that nothing varies between them."""
     y, groups = np.tile([0, 1], 40), np.repeat(np.arange(40), 2)
     models = {"half": 0 * y, "some": np.r_[0, 1, 0 * y[2:]]}
-    report = joint_report(y, models, metrics="accuracy", method=method, groups=groups)
-    with pytest.warns(DegenerateVarianceWarning, match="half: .* the whole range$"):
-        assert report["half", "accuracy"].confidence_interval() == (0, 1)
+    report = joint_report(y, models, metrics="accuracy", groups=groups)
     n = 80 / report["some", "accuracy"].design_effect
-    assert f"in 40 groups, effective n {n:.0f}, " in quiet(str, report)
-    alone = quiet(str, report.select(models="half"))
+    assert f"in 40 groups, effective n {n:.0f}, " in str(report)
+    alone = str(report.select(models="half"))
     assert "in 40 groups, effective n unknown, " in alone
 
 
@@ -482,23 +365,6 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
     ):
         assert row[:3] == [AWKWARD[model], metric, estimate]
         assert re.findall(r"[\d.]+", " ".join(row[3:])) == limits
-
-
-@pytest.mark.parametrize(("metrics", "computed"), [("f1", 1), (["f1", "mcc"], 2)])
-def test_limits_are_computed_once_for_all_formats(metrics, computed, monkeypatch):
-    """Joint and individual ones, which are the same of one estimate."""
-    calls, limits = [], Score.limits
-
-    def counted(self, tasks, *others):
-        calls.append(tasks)
-        return limits(self, tasks, *others)
-
-    monkeypatch.setattr(Score, "limits", counted)
-    model = dict([*MODELS.items()][:1])
-    report = joint_report(Y, model, metrics=metrics, method="score")
-    for show in (str, report.__class__.to_markdown, report.__class__.to_frame):
-        show(report)
-    assert len(calls) == computed
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -538,28 +404,17 @@ def test_notebooks_show_estimates_findings_and_the_best():
     assert best._repr_html_().count("<table>") == len(parts)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_wide_table_of_a_page_scrolls(reports):
-    for report, _ in reports.values():
-        assert re.search(r'<div class="table"[^>]*><table>', report._repr_html_())
-    assert re.search(r"\.skci \.table \{\s*overflow-x: auto;", packaged("style.css"))
-
-
 def test_title():
     report = joint_report(Y, MODELS, metrics=["f1", "mcc"], method="score").at(0.9)
-    title = str(report).splitlines()[0]
     start = "Joint 90% confidence intervals (score), n = 600, critical value "
-    assert title.startswith(start)
-    shown = title.removeprefix(start)
+    shown = str(report).splitlines()[0].removeprefix(start)
     assert float(shown) == pytest.approx(report.critical_value, abs=1e-2)
     digits = len(shown.partition(".")[2])
     assert digits <= max(1, -np.log10(report.critical_value.error))
-    title = str(report.individual()).splitlines()[0]
-    assert title == "Individual 90% confidence intervals (score), n = 600"
     for error, shown in [(0, "2.5000"), (1e-3, "2.500"), (9, "2"), (np.nan, "2")]:
         vars(report._joint)["critical_value"] = CriticalValue(2.5, error)
         assert str(report).splitlines()[0] == start + shown
-    metrics = ["f1", AccuracyCI(method="wilson")]
+    metrics = ["f1", skci.AccuracyCI(method="wilson")]
     mixed = joint_report(Y, MODELS, metrics=metrics, method="delta")
     assert "(delta and wilson)" in str(mixed)
 
