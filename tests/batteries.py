@@ -11,7 +11,6 @@ import rankings_battery
 import scores_battery
 import survival_battery
 import text_battery
-from slow import in_turn, slow_except
 
 HAS_PEERS = all(map(find_spec, ("jiwer", "sacrebleu")))
 """Whether the packages are installed that count in texts."""
@@ -30,7 +29,7 @@ FAMILIES = {
 
 
 def is_representative(case):
-    """Whether no other case that runs by default is computed in the same way.
+    """Whether no other case is computed in the same way.
 
     Of averages over classes or targets it is those of F1, R2 and the squared error.
     """
@@ -43,28 +42,9 @@ def is_representative(case):
 
 EVERY_CASE = [(family, name) for family in FAMILIES for name in FAMILIES[family].cases]
 REPRESENTATIVE = [*filter(is_representative, EVERY_CASE)]
-every_case = pytest.mark.parametrize(
-    ("family", "name"), slow_except(is_representative, EVERY_CASE)
-)
-
-
-def every_case_with(option, values):
-    """Every case with one of the values of an option, in turn."""
-    return pytest.mark.parametrize(
-        ("family", "name", option),
-        slow_except(is_representative, in_turn(EVERY_CASE, values)),
-    )
-
-
+every_case = pytest.mark.parametrize(("family", "name"), EVERY_CASE)
 representative_case = pytest.mark.parametrize(("family", "name"), REPRESENTATIVE)
 """For what rows and weights do, which the averages of a metric share."""
-
-
-def representative_case_with(option, values):
-    """Every representative case with one of the values of an option, in turn."""
-    return pytest.mark.parametrize(
-        ("family", "name", option), in_turn(REPRESENTATIVE, values)
-    )
 
 
 def case_of(family, name):

@@ -14,6 +14,9 @@ from operator import methodcaller
 from typing import Any
 
 import numpy as np
+from sklearn import metrics as sk
+
+from skci.metrics.names import resolve_metric
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,6 @@ class Case:
     """scikit-learn's function with the options of the metric."""
     reads: tuple[str, ...] = ("labels",)
     """Data it exists for in ``classes_battery``: "labels", "targets", "scores"."""
-    symmetric: bool = True
-    """Whether the metric is invariant to the names and order of the labels."""
     empirical_influence: Callable | None = None
     """``empirical_influence(rows, weights)`` where it is not ``slopes``."""
     smooth: bool = True
@@ -48,6 +49,17 @@ class Case:
         if self.empirical_influence is None:
             return slopes(self.textbook, rows, weights)
         return self.empirical_influence(rows, weights)
+
+
+def scikit_of(name):
+    """scikit-learn's function of the name of a metric, or None."""
+    functions = (getattr(sk, name + ending, None) for ending in ("", "_score", "_loss"))
+    return next(filter(None, functions), None)
+
+
+def named(name, textbook, **options):
+    """Case of the metric of a name, and of scikit-learn's function."""
+    return Case(resolve_metric(name), textbook, scikit_of(name), **options)
 
 
 @dataclass(frozen=True)

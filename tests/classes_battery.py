@@ -8,7 +8,18 @@ targets, or scores. Its values have shape (..., 1), or (..., classes) with
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows, on_rows, on_tables, quiet, slopes
+from battery import (
+    Case,
+    Family,
+    Rows,
+    named,
+    on_rows,
+    on_tables,
+    quiet,
+    scikit_of,
+    set_to,
+    slopes,
+)
 from sklearn import metrics as sk
 
 import skci
@@ -55,21 +66,7 @@ ONE_VS_REST = {
 } | {"tversky": (skci.TverskyCI(0.3, 0.9), FORMULAS["tversky"])}
 """Metrics of one label, and the formula of each in counts."""
 
-OFTEN_INFINITE = ["positive_likelihood_ratio", "negative_likelihood_ratio"]
-"""Of the few targets of one row, so that the mean over rows is."""
-
-CONSTANT = ["selection_rate_micro", "selection_rate_macro"]
-"""One over the number of classes, but for targets."""
-
-SCIKIT = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "f0.5": partial(sk.fbeta_score, beta=0.5),
-    "f2": partial(sk.fbeta_score, beta=2),
-    "f0.7": partial(sk.fbeta_score, beta=0.7),
-    "jaccard": sk.jaccard_score,
-}
+SCIKIT = {f"f{beta:g}": partial(sk.fbeta_score, beta=beta) for beta in (0.5, 2, 0.7)}
 
 
 def pairs(truth, answer):
@@ -108,23 +105,27 @@ def mean_of_known(values, shares):
         return total / (known * shares).sum(axis=-1, keepdims=True)
 
 
+def case_of_average(measure, average, reads=("labels", "targets")):
+    """Case of an average over classes, or over targets or rows of them."""
+    metric, formula = ONE_VS_REST[measure]
+    scikit = SCIKIT.get(measure, scikit_of(measure))
+    return Case(
+        set_to(metric, average=average),
+        partial(averaged, formula, average),
+        None if scikit is None else partial(scikit, average=average),
+        reads,
+    )
+
+
 def _one_vs_rest_cases():
-    for name, (metric, formula) in ONE_VS_REST.items():
-        parameters = metric.get_params()
-        for average in [*AVERAGES, "samples"]:
-            if average == "samples" and name in OFTEN_INFINITE:
-                continue
-            scikit = SCIKIT.get(name)
-            alone = average == "samples" or f"{name}_{average}" in CONSTANT
-            yield (
-                f"{name}_{average}",
-                Case(
-                    type(metric)(**parameters | {"average": average}),
-                    partial(averaged, formula, average),
-                    None if scikit is None else partial(scikit, average=average),
-                    ("targets",) if alone else ("labels", "targets"),
-                ),
-            )
+    """Every average of F1, and one of each other measure."""
+    for measure in ONE_VS_REST:
+        # The mean share of rows that are called a label is constant.
+        average = "weighted" if measure == "selection_rate" else "macro"
+        yield f"{measure}_{average}", case_of_average(measure, average)
+    for average in AVERAGES:
+        yield f"f1_{average}", case_of_average("f1", average)
+    yield "f1_samples", case_of_average("f1", "samples", ("targets",))
 
 
 # All classes together
@@ -171,37 +172,31 @@ def kappa(power, weights, truth, answer):
     return (1 - observed / expected)[..., np.newaxis]
 
 
-TOGETHER = {
-    "accuracy": (accuracy, sk.accuracy_score),
-    "error_rate": (lambda *rows: 1 - accuracy(*rows), sk.zero_one_loss),
-    "hamming_loss": (hamming_of_targets, sk.hamming_loss),
-    "balanced_accuracy": (
-        partial(averaged, FORMULAS["recall"], "macro"),
-        sk.balanced_accuracy_score,
-    ),
-    "matthews_corrcoef": (correlation, sk.matthews_corrcoef),
-    "cohen_kappa": (partial(kappa, 0), sk.cohen_kappa_score),
-}
+BOTH = ("labels", "targets")
 AGREEMENT = {
-    name: Case(
-        resolve_metric(name),
-        textbook,
-        scikit,
-        ("labels", "targets") if k < 3 else ("labels",),
-    )
-    for k, (name, (textbook, scikit)) in enumerate(TOGETHER.items())
+    "accuracy": named("accuracy", accuracy, reads=BOTH),
+    "error_rate": Case(
+        skci.ErrorRateCI(), lambda *rows: 1 - accuracy(*rows), sk.zero_one_loss, BOTH
+    ),
+    "hamming_loss": named("hamming_loss", hamming_of_targets, reads=BOTH),
+    "balanced_accuracy": named(
+        "balanced_accuracy", partial(averaged, FORMULAS["recall"], "macro")
+    ),
+    "matthews_corrcoef": named("matthews_corrcoef", correlation),
+    "cohen_kappa": named("cohen_kappa", partial(kappa, 0)),
 } | {
     f"cohen_kappa_{weights}": Case(
         skci.CohenKappaCI(weights=weights),
         partial(kappa, power),
         partial(sk.cohen_kappa_score, weights=weights),
-        symmetric=False,
     )
     for weights, power in {"linear": 1, "quadratic": 2}.items()
 }
 
 
 # Scores for each class
+
+OF_TARGETS = ("scores", "target scores")
 
 
 def levels(weights, positive, scores):
@@ -219,24 +214,23 @@ def roc_area(weights, positive, scores):
     return (hits * below).sum(axis=-1) / (hits.sum(axis=-1) * misses.sum(axis=-1))
 
 
-def precision_area(weights, positive, scores):
-    """Sum of precision times what a score adds to the recall."""
+def precisions(weights, positive, scores):
+    """Weight of the positive rows from the greatest score on, and the precision."""
     hits, misses = (each[..., ::-1] for each in levels(weights, positive, scores))
     found, flagged = np.cumsum(hits, axis=-1), np.cumsum(hits + misses, axis=-1)
     with np.errstate(all="ignore"):
-        precision = np.where(flagged > 0, found / flagged, 0)
+        return hits, np.where(flagged > 0, found / flagged, 0)
+
+
+def precision_area(weights, positive, scores):
+    """Sum of precision times what a score adds to the recall."""
+    hits, precision = precisions(weights, positive, scores)
     return (precision * hits).sum(axis=-1) / hits.sum(axis=-1)
 
 
 def best_precisions(weights, positive, scores):
-    """Weight of the positive rows from the greatest score on, and the best precision.
-
-    That is the greatest at this score or a lower one, where the recall is greater.
-    """
-    hits, misses = (each[..., ::-1] for each in levels(weights, positive, scores))
-    found, flagged = np.cumsum(hits, axis=-1), np.cumsum(hits + misses, axis=-1)
-    with np.errstate(all="ignore"):
-        precision = np.where(flagged > 0, found / flagged, 0)
+    """The greatest precision at each score or a lower one, where recall is greater."""
+    hits, precision = precisions(weights, positive, scores)
     return hits, np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
 
 
@@ -365,33 +359,27 @@ def _pair_cases():
 
 
 def _area_cases():
-    areas = {
-        "roc_auc": (
-            skci.RocAucCI,
-            roc_area,
-            partial(sk.roc_auc_score, multi_class="ovr"),
-        ),
-        "average_precision": (
-            skci.AveragePrecisionCI,
-            precision_area,
-            sk.average_precision_score,
-        ),
-    }
-    for name, (metric, area, scikit) in areas.items():
-        for average in [*AVERAGES, "samples"]:
-            of_targets = ("target scores",)
-            yield (
-                f"{name}_{average}",
-                Case(
-                    metric(average=average),
-                    partial(mean_area, area, average),
-                    partial(scikit, average=average),
-                    of_targets if average == "samples" else ("scores", *of_targets),
-                    empirical_influence=(
-                        partial(delong, average) if name == "roc_auc" else None
-                    ),
-                ),
-            )
+    for average in [*AVERAGES, "samples"]:
+        options = {"reads": OF_TARGETS[average == "samples" :]}
+        yield (
+            f"average_precision_{average}",
+            Case(
+                skci.AveragePrecisionCI(average=average),
+                partial(mean_area, precision_area, average),
+                partial(sk.average_precision_score, average=average),
+                **options,
+            ),
+        )
+        yield (
+            f"roc_auc_{average}",
+            Case(
+                skci.RocAucCI(average=average),
+                partial(mean_area, roc_area, average),
+                partial(sk.roc_auc_score, average=average, multi_class="ovr"),
+                empirical_influence=partial(delong, average),
+                **options,
+            ),
+        )
 
 
 def top_2(weights, truth, scores):
@@ -406,7 +394,7 @@ def top_2(weights, truth, scores):
 def brier_skill(weights, truth, scores):
     shares = weights @ truth / weights.sum(axis=-1)[..., np.newaxis]
     constant = (shares * (1 - shares)).sum(axis=-1, keepdims=True)
-    return 1 - mean(weights, ((scores - truth) ** 2).sum(axis=1)) / constant
+    return 1 - brier_score(weights, truth, scores) / constant
 
 
 def log_skill(weights, truth, scores):
@@ -419,6 +407,10 @@ def log_loss(weights, truth, scores):
     return mean(weights, -(truth * np.log(scores)).sum(axis=1))
 
 
+def brier_score(weights, truth, scores):
+    return mean(weights, ((scores - truth) ** 2).sum(axis=1))
+
+
 def hinge_loss(weights, truth, scores):
     others = np.sort(np.where(truth, -np.inf, scores), axis=1)[:, -1]
     losses = 1 - (truth * scores).sum(axis=1) + others
@@ -426,40 +418,19 @@ def hinge_loss(weights, truth, scores):
 
 
 LOSSES = {
-    "hinge_loss": Case(skci.HingeLossCI(), hinge_loss, sk.hinge_loss, ("scores",)),
-    "d2_brier_score": Case(
-        skci.D2BrierScoreCI(),
-        brier_skill,
-        getattr(sk, "d2_brier_score", None),
-        ("scores", "target scores"),
-    ),
+    "hinge_loss": named("hinge_loss", hinge_loss, reads=("scores",)),
+    "d2_brier_score": named("d2_brier_score", brier_skill, reads=OF_TARGETS),
     "d2_log_loss": Case(
         skci.D2LogLossCI(),
         log_skill,
         # Releases without the other one fail on several targets.
         sk.d2_log_loss_score if hasattr(sk, "d2_brier_score") else None,
-        ("scores", "target scores"),
+        OF_TARGETS,
     ),
-    "top_k_accuracy": Case(
-        skci.TopKAccuracyCI(),
-        top_2,
-        sk.top_k_accuracy_score,
-        ("scores",),
-        symmetric=False,  # the later one of tied scores counts as greater
-    ),
-    "log_loss": Case(
-        skci.LogLossCI(),
-        log_loss,
-        sk.log_loss,
-        ("scores", "target scores"),
-    ),
+    "top_k_accuracy": named("top_k_accuracy", top_2, reads=("scores",)),
+    "log_loss": named("log_loss", log_loss, reads=OF_TARGETS),
     "brier_score": Case(
-        skci.BrierScoreCI(),
-        lambda weights, truth, scores: mean(
-            weights, ((scores - truth) ** 2).sum(axis=1)
-        ),
-        reads=("scores", "target scores"),
-        bounds=(0, 3),
+        skci.BrierScoreCI(), brier_score, reads=OF_TARGETS, bounds=(0, 3)
     ),
 }
 
@@ -499,14 +470,14 @@ def some_targets(n=150, seed=0, shares=(0.6, 0.5, 0.3)):
     return Rows(truth.astype(int), answer.astype(int), truth, answer)
 
 
-def some_scores(n=150, seed=0, labels=3):
+def some_scores(n=150, seed=0):
     """Draw labels and probabilities of them, many of which are tied."""
     rng = np.random.default_rng(seed)
-    y = rng.integers(0, labels, n)
-    tenths = rng.multinomial(10 - labels, np.full(labels, 1 / labels), n) + 1
+    y = rng.integers(0, 3, n)
+    tenths = rng.multinomial(7, np.full(3, 1 / 3), n) + 1
     tenths[np.arange(n), y] += 2
     scores = tenths / tenths.sum(axis=1, keepdims=True)
-    return Rows(y, scores, y[:, np.newaxis] == np.arange(labels), scores)
+    return Rows(y, scores, y[:, np.newaxis] == np.arange(3), scores)
 
 
 def some_target_scores(n=150, seed=0):
@@ -518,37 +489,6 @@ def some_target_scores(n=150, seed=0):
     scores = tenths / tenths.sum(axis=1, keepdims=True)
     return Rows(truth, scores, truth == 1, scores)
 
-
-SOME = {
-    "labels": some_labels,
-    "targets": some_targets,
-    "scores": some_scores,
-    "target scores": some_target_scores,
-}
-"""What draws rows to read."""
-
-PAIRS = [(name, reads) for name, case in CASES.items() for reads in case.reads]
-"""Every case with everything that it reads."""
-
-
-POPULATIONS = {
-    "labels": [
-        some_labels(20_000, seed=1, right=0.5),
-        some_labels(20_000, seed=2, right=0.7, shares=(0.5, 0.35, 0.15)),
-        some_labels(20_000, seed=3, right=0.2, shares=(0.4, 0.3, 0.2, 0.1)),
-    ],
-    "targets": [
-        some_targets(20_000, seed=1, shares=(0.7, 0.4, 0.3)),
-        some_targets(20_000, seed=2, shares=(0.3, 0.3)),
-        some_targets(20_000, seed=3, shares=(0.7, 0.6, 0.2)),
-    ],
-    "scores": [
-        some_scores(4000, seed=1),
-        some_scores(2000, seed=2, labels=4),
-        some_scores(1000, seed=3),
-    ],
-    "target scores": [some_target_scores(n, n) for n in (4000, 2000, 1000)],
-}
 
 DEGENERATE_TABLES = {
     "perfect": np.diag([15, 10, 20]),
@@ -603,15 +543,21 @@ def degenerate_target_scores():
 FAMILIES = {
     kind: Family(
         {name: case for name, case in CASES.items() if reads in case.reads},
-        SOME[reads],
-        POPULATIONS[reads],
+        draw,
+        [draw(n, seed=1)],
         reads,
         degenerate=degenerate,
     )
-    for kind, reads, degenerate in [
-        ("classes", "labels", on_tables(DEGENERATE_TABLES)),
-        ("targets", "targets", on_rows(degenerate_targets())),
-        ("class scores", "scores", on_rows(degenerate_scores())),
-        ("target scores", "target scores", on_rows(degenerate_target_scores())),
+    for kind, reads, draw, n, degenerate in [
+        ("classes", "labels", some_labels, 20_000, on_tables(DEGENERATE_TABLES)),
+        ("targets", "targets", some_targets, 20_000, on_rows(degenerate_targets())),
+        ("class scores", "scores", some_scores, 4000, on_rows(degenerate_scores())),
+        (
+            "target scores",
+            "target scores",
+            some_target_scores,
+            4000,
+            on_rows(degenerate_target_scores()),
+        ),
     ]
 }

@@ -1,14 +1,12 @@
 """Scores in bins: estimates within their bound, intervals that cover, sums that add."""
 
 import functools
-import itertools
 import json
 import operator
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
 from sklearn import metrics as sk
 
 from skci import JointAccumulator, joint_report
@@ -65,17 +63,27 @@ def accumulated(scores, bins, metrics=tuple(METRICS), parts=None, **columns):
     return accumulator
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+REACHED = {
+    ("concordant in bins", "roc_auc"): 1,
+    ("discordant in bins", "roc_auc"): 1,
+    ("concordant in bins", "average_precision"): 0.5,
+}
+"""Shares of their bound that errors have at least."""
+
+
+@pytest.mark.parametrize("design", ["simple", "weights"])
 @pytest.mark.parametrize("kind", SCORES)
-def test_estimates_are_within_their_bound(kind, weighted):
-    columns = DESIGNS["weights"] if weighted else {}
+def test_estimates_are_within_their_bound(kind, design):
+    columns = DESIGNS[design]
     report = accumulated({"A": SCORES[kind]}, 10, **columns).report()
     for metric, function in METRICS.items():
         estimate = report["A", metric]
         exact = function(Y, SCORES[kind], **columns)
-        assert abs(estimate - exact) <= estimate.binning_error + 1e-12, metric
+        error, bound = abs(estimate - exact), estimate.binning_error
+        least = REACHED.get((kind, metric), 0) * bound
+        assert least - 1e-12 <= error <= bound + 1e-12, metric
         if kind == "on edges":
-            assert estimate.binning_error == 0
+            assert bound == 0
             assert float(estimate) == pytest.approx(exact, rel=1e-12)
 
 
@@ -86,30 +94,6 @@ def test_scores_beyond_the_edges_are_in_bins_of_their_own():
         estimate = report["A", metric]
         exact = METRICS[metric](Y, scores)
         assert 0 < abs(estimate - exact) <= estimate.binning_error < 0.5
-
-
-def test_bounds_of_areas_are_those_of_orders_within_bins():
-    y = np.array([0, 1, 1, 0, 1, 1, 0])
-    bins = np.array([0, 0, 1, 1, 1, 2, 2])
-    areas = {metric: [] for metric in AREAS}
-    for order in itertools.product(range(3), repeat=5):
-        if {*order[2:]} != {*range(max(order[2:]) + 1)} or 2 in order[:2]:
-            continue  # the same as another
-        scores = bins + np.array([*order, 0, 0]) / 4
-        for metric, values in areas.items():
-            values.append(METRICS[metric](y, scores))
-    accumulator = JointAccumulator(AREAS, score_bins=[0.0, 1.0, 2.0])
-    accumulator.update(y, y_score=bins + np.array([1, 2, 3, 1, 2, 0, 0]) / 4)
-    report = accumulator.report()
-    error = {metric: report["y_pred", metric].binning_error for metric in AREAS}
-    reach = {
-        metric: np.abs(np.array(values) - METRICS[metric](y, bins)).max()
-        for metric, values in areas.items()
-    }
-    assert error["roc_auc"] == pytest.approx(reach["roc_auc"], rel=1e-12)
-    # The least one is of positive rows that are divided without end.
-    name = "average_precision"
-    assert reach[name] <= error[name] <= 2 * reach[name]
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -207,33 +191,6 @@ def test_differences_and_ratios_have_the_bounds_of_both():
     assert report.to_frame()["binning_error"].gt(0).all()
 
 
-def concordant(rng, n):
-    """Scores whose order within bins is as good as that between bins is bad."""
-    y = rng.random(n) < 0.4
-    level = np.where(y, rng.integers(1, 6, n), rng.integers(0, 5, n))
-    return y, (level + 0.5 * y + 0.5 * rng.random(n)) / 6
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::skci.exceptions.BinningWarning")
-def test_extended_intervals_cover():
-    """Of 800 samples; the Monte Carlo error at .95 is .008."""
-    levels = [np.arange(1, 6), np.arange(5)]
-    above, same = (np.mean(f.outer(*levels)) for f in (np.greater, np.equal))
-    truth = above + same  # all pairs of a bin are concordant
-    rng, covered, without = np.random.default_rng(0), 0, 0
-    for _ in range(800):
-        y, scores = concordant(rng, 400)
-        accumulator = JointAccumulator("roc_auc", score_bins=6)
-        accumulator.update(y, y_score=scores)
-        area = accumulator.report()["y_pred", "roc_auc"]
-        low, high = area.confidence_interval()
-        covered += low <= truth <= high
-        without += low + area.binning_error <= truth <= high - area.binning_error
-    assert covered / 800 > stats.binom.ppf(1e-3, 800, 0.95) / 800
-    assert without / 800 < 0.5
-
-
 @pytest.mark.parametrize(
     "bins", [0, -1, 1.5, True, "many", [], [0.5, 0.5], [1, np.nan], [[0, 1]]]
 )
@@ -245,9 +202,7 @@ def test_bins_are_checked(bins):
 @pytest.mark.parametrize("metric", ["r2", "top_k_accuracy"])
 def test_other_metrics_are_refused_before_any_data(metric):
     with pytest.raises(ValueError, match=f"score_bins needs metrics of .* {metric}"):
-        JointAccumulator(
-            ["roc_auc", metric] if metric != "r2" else metric, score_bins=10
-        )
+        JointAccumulator(metric, score_bins=10)
 
 
 def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):

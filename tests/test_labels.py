@@ -13,19 +13,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from simulated import some_models
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
+from tables import table
 
-from skci import (
-    F1CI,
-    AccuracyCI,
-    JaccardCI,
-    JointAccumulator,
-    LiftCI,
-    MatthewsCorrCoefCI,
-    PrecisionCI,
-    RecallCI,
-    SpecificityCI,
-    joint_report,
-)
+import skci
+from skci import F1CI, AccuracyCI, JointAccumulator, PrecisionCI, RecallCI, joint_report
 
 LABELS = {  # the negative label and the positive one, which is 1 if not said
     "0 and 1": (0, 1),
@@ -43,30 +34,18 @@ def read_only(values):
     return values
 
 
-def every_other(values):
-    """A view with a stride."""
-    return np.repeat(values, 2)[::2]
-
-
 def odd_index(values):
     return pd.Series(values, index=np.arange(len(values))[::-1] * 3)
 
 
 CONTAINERS = {
     "read-only": read_only,
-    "view": every_other,
+    "view": lambda values: np.repeat(values, 2)[::2],
     "reversed view": lambda values: values[::-1].copy()[::-1],
-    "object": lambda values: values.astype(object),
     "scalars": lambda values: np.array([*values, None], dtype=object)[:-1],
-    "list": lambda values: values.tolist(),
-    "tuple": lambda values: tuple(values.tolist()),
-    "column": lambda values: values[:, np.newaxis],
-    "Series": odd_index,
     "category": lambda values: odd_index(values).astype("category"),
     "Categorical": pd.Categorical,
     "nullable": lambda values: odd_index(values).convert_dtypes(),
-    "DataFrame": lambda values: pd.DataFrame({"label": values}),
-    "polars": pl.Series,
 }
 
 
@@ -96,9 +75,8 @@ def test_dtypes_of_truth_and_prediction_may_differ(dtype):
 def test_either_label_can_be_positive(kind, which):
     y, p = (np.where(flags, *LABELS[kind]) for flags in labels())
     label = LABELS[kind][which]
-    found = PrecisionCI(pos_label=label)(y, p), JaccardCI(pos_label=label)(y, p)
-    for value, peer in zip(found, [sk.precision_score, sk.jaccard_score], strict=True):
-        assert value == pytest.approx(peer(y, p, pos_label=label), rel=1e-14)
+    expected = sk.jaccard_score(y, p, pos_label=label)
+    assert skci.JaccardCI(pos_label=label)(y, p) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("pair", [(0, 2), (3, 2), (-1, 0), ("a", "b")])
@@ -106,7 +84,7 @@ def test_measures_of_both_labels_need_no_positive_one(pair):
     y, p = (np.where(flags, *pair) for flags in labels())
     assert AccuracyCI()(y, p) == pytest.approx(sk.accuracy_score(y, p), rel=1e-14)
     expected = sk.matthews_corrcoef(y, p)
-    assert MatthewsCorrCoefCI()(y, p) == pytest.approx(expected, rel=1e-14)
+    assert skci.MatthewsCorrCoefCI()(y, p) == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("zero_division", [0, 1, np.nan])
@@ -122,57 +100,56 @@ def test_one_label_only(label, zero_division):
     assert PrecisionCI(pos_label="only")(["only"] * 30, ["only"] * 30) == 1
 
 
-def test_pos_label_may_be_absent_where_one_label_is_present():
-    for label, pos_label in [(0, None), (0, 2), ("no", "yes")]:
-        with pytest.warns(UndefinedMetricWarning, match="^precision: undefined"):
-            assert np.isnan(PrecisionCI(pos_label=pos_label)([label] * 9, [label] * 9))
-
-
 @pytest.mark.parametrize(
     ("values", "pos_label"),
     [
+        ([0] * 9, None),
+        ([0] * 9, 2),
+        (["no"] * 9, "yes"),
         ([1, 1, 1], 2**70),
         (np.ones(3, dtype=np.int8), 300),
         (np.ones(3, dtype=np.float32), 1e300),
         (np.zeros(3, dtype=np.int8), 0.5),
     ],
 )
-def test_pos_label_may_be_absent_and_of_another_type(values, pos_label):
+def test_pos_label_may_be_absent_where_one_label_is_present(values, pos_label):
     with pytest.warns(UndefinedMetricWarning, match="^precision: undefined"):
         assert np.isnan(PrecisionCI(pos_label=pos_label)(values, values))
     report = joint_report(values, values, metrics="accuracy", pos_label=pos_label)
     assert report.estimates.tolist() == [1]
 
 
-TEXT = ["no", "yes", "no", "yes"]
+TEXT, FLAGS = ["no", "yes", "no", "yes"], [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
-    ("values", "pos_label", "error", "message"),
-    [
-        (TEXT, None, ValueError, r"one of the labels \['no', 'yes'\], got none"),
-        (TEXT, "maybe", ValueError, r"labels \['no', 'yes'\], got 'maybe'"),
-        (TEXT, 1, ValueError, r"labels \['no', 'yes'\], got 1"),
-        (["no"] * 4, None, ValueError, r"labels \['no'\], got none"),
-        ([0, 1, 0, 1], 2, ValueError, r"labels \[0, 1\], got 2"),
-        ([0, 2, 0, 2], None, ValueError, r"labels \[0, 2\], got none"),
-        ([0, 1, 0, 1], "1", ValueError, r"labels \[0, 1\], got '1'"),
-        ([0, 0, 0, 0], "1", ValueError, r"labels \[0\], got '1'"),
-        ([0, 1, 0, 1], np.nan, ValueError, r"labels \[0, 1\], got nan"),
-        (np.array([0, 1], dtype=np.int8), 300, ValueError, r"\[0, 1\], got 300"),
-        ([0, 1, 0, 1], [1], TypeError, r"a number, a boolean or a string, got \[1\]"),
-        ([0, 1, 0, 1], np.array([0, 1]), TypeError, r"got array\(\[0, 1\]\)"),
-    ],
+    ("values", "pos_label", "message"),
+    table(r"""
+TEXT -> None -> one of the labels \['no', 'yes'\], got none; set it to the label that
+TEXT -> "maybe" -> labels \['no', 'yes'\], got 'maybe'$
+TEXT -> 1 -> labels \['no', 'yes'\], got 1$
+["no"] * 4 -> None -> labels \['no'\], got none; set it to the label that
+FLAGS -> 2 -> labels \[0, 1\], got 2$
+[0, 2, 0, 2] -> None -> labels \[0, 2\], got none; set it to the label that
+FLAGS -> "1" -> labels \[0, 1\], got '1'$
+[0, 0, 0, 0] -> "1" -> labels \[0\], got '1'$
+FLAGS -> np.nan -> labels \[0, 1\], got nan$
+np.array([0, 1], dtype=np.int8) -> 300 -> \[0, 1\], got 300$
+FLAGS -> [1] -> a number, a boolean or a string, got \[1\]$
+FLAGS -> np.array([0, 1]) -> got array\(\[0, 1\]\)$
+"""),
 )
-def test_wrong_pos_label(values, pos_label, error, message):
-    advice = "; set it to the label that .*" if pos_label is None else ""
-    message = rf"^pos_label must be .*{message}{advice}$"
+def test_wrong_pos_label(values, pos_label, message):
+    values, pos_label = eval(values), eval(pos_label)
+    error = TypeError if isinstance(pos_label, list | np.ndarray) else ValueError
+    message = rf"^pos_label must be .*{message}"
     with pytest.raises(error, match=message):
         PrecisionCI(pos_label=pos_label)(values, values)
     with pytest.raises(error, match=message):
         joint_report(values, values, metrics=["recall", "f2"], pos_label=pos_label)
     if pos_label is not None:  # of the second metric: the first has a right one
-        metrics = [RecallCI(pos_label=values[0]), SpecificityCI(pos_label=pos_label)]
+        other = skci.SpecificityCI(pos_label=pos_label)
+        metrics = [RecallCI(pos_label=values[0]), other]
         with pytest.raises(error, match=message):
             joint_report(values, values, metrics=metrics)
 
@@ -189,35 +166,23 @@ BAD = {
     "inf": ([0, 1, np.inf], ValueError, MISSING + "inf$"),
     "-inf": ([0, 1, -np.inf], ValueError, MISSING + "-inf$"),
     "None": ([0, 1, None], ValueError, MISSING + "None(;|$)"),
-    "inf object": (np.array([0, 1, np.inf], dtype=object), ValueError, MISSING),
     "NaN among strings": (["no", "yes", np.nan], ValueError, MISSING + "nan(;|$)"),
     "NA integer": (pd.array([0, 1, None], dtype="Int64"), ValueError, MISSING),
-    "NA boolean": (pd.array([False, True, None], dtype="boolean"), ValueError, MISSING),
     "NA string": (pd.array(["no", "yes", None], dtype="string"), ValueError, MISSING),
     "NA category": (pd.Categorical(["no", "yes", None]), ValueError, MISSING),
     "NaT": (np.array([0, 1, pd.NaT]), ValueError, MISSING + "NaT"),
     "polars null": (pl.Series([0, 1, None]), ValueError, MISSING),
-    "polars null string": (pl.Series(["no", "yes", None]), ValueError, MISSING),
     "scores": ([0.2, 0.7, 0.4], ValueError, SCORES),
     "scores object": (np.array([0.2, 0.7, 1], dtype=object), ValueError, SCORES),
     "2-D": (np.zeros((3, 2)), ValueError, r"must .* got .*shape \(3, 2\);"),
     "0-D": (np.array(1), ValueError, SHAPE + r"an array of shape \(\)$"),
-    "ragged": ([[0], [0, 1], [1]], ValueError, SHAPE + "nested sequences"),
-    "scalar": (1, TypeError, SHAPE + "int(;|$)"),
-    "string": ("010", TypeError, SHAPE + "str; pass the column"),
-    "bytes": (b"010", TypeError, SHAPE + "bytes$"),
     "nothing": (None, TypeError, SHAPE + "NoneType$"),
-    "iterator": (iter([0, 1, 1]), TypeError, SHAPE),
     "complex": (np.array([0, 1, 1j]), TypeError, KINDS + "dtype complex128"),
     "dates": (np.array([1, 2, 3], dtype="M8[D]"), TypeError, KINDS + "dtype datetime"),
     "byte strings": (np.array([b"no", b"yes"]), TypeError, KINDS + "dtype"),
     "things": ([date(2020, 1, 1)] * 3, TypeError, KINDS + "datetime.date"),
     "decimals": ([Decimal(1)] * 3, TypeError, KINDS + "Decimal"),
-    "lists": (
-        np.array([[0], [0, 1], None], dtype=object),
-        TypeError,
-        "must hold labels",
-    ),
+    "lists": (pd.Series([[0], [0, 1], None]), TypeError, "must hold labels"),
 }
 
 
@@ -226,37 +191,34 @@ def test_bad_labels_are_named(case):
     bad, error, message = BAD[case]
     good = [0, 1, 1]
     with pytest.raises(error, match="^y_true " + message):
-        JaccardCI()(bad, good)
+        skci.JaccardCI()(bad, good)
     with pytest.raises(error, match="^y_pred " + message):
         PrecisionCI()(good, bad)
     with pytest.raises(error, match=r"^y_pred\['Model 2'\] " + message):
         joint_report(good, {"Model 1": good, "Model 2": bad}, metrics="f1")
 
 
-THREE_LABELS = "y_true and y_pred must hold two labels, got 3: 0, 1, 2"
-ENTRIES = r"y_pred must have an entry for each of the {} rows of y_true, got .*{},"
-
-
 @pytest.mark.parametrize(
     ("y", "p", "message"),
-    [
-        ([], [], "y_true must hold at least one row, got none"),
-        ([0, 1, 1], [0, 1], ENTRIES.format(3, 2)),
-        ([0, 1], [], ENTRIES.format(2, 0)),
-        ([0, 1, 2], [0, 1, 1], THREE_LABELS),
-        ([0, 1, 1], [0, 1, 2], THREE_LABELS),
-        ([0, 0, 1], [0, 2, 2], THREE_LABELS),
-        (list("abc"), list("abc"), "must hold two labels, got 3: 'a', 'b', 'c'"),
-        (range(40), range(40), r"must hold two labels, got 40: 0, .*, 9, \.\.\."),
-        ([0, 1], ["0", "1"], "labels of one type, got number in y_true, str in y_pred"),
-        ([0, "1"], ["0", "1"], "got number and str in y_true, str in y_pred"),
-        ([True, False], ["True", "False"], "must hold labels of one type"),
-    ],
+    table(r"""
+[] -> [] -> y_true must hold at least one row, got none
+[0, 1, 1] -> [0, 1]
+    -> y_pred must have an entry for each of the 3 rows of y_true, got .*2,
+[0, 1] -> [] -> y_pred must have an entry for each of the 2 rows of y_true, got .*0,
+[0, 1, 2] -> [0, 1, 1] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
+[0, 1, 1] -> [0, 1, 2] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
+[0, 0, 1] -> [0, 2, 2] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
+["a", "b", "c"] -> ["a"] * 3 -> must hold two labels, got 3: 'a', 'b', 'c'
+range(40) -> range(40) -> must hold two labels, got 40: 0, .*, 9, \.\.\.
+[0, 1] -> ["0", "1"] -> labels of one type, got number in y_true, str in y_pred
+[0, "1"] -> ["0", "1"] -> got number and str in y_true, str in y_pred
+[True, False] -> ["True", "False"] -> must hold labels of one type
+"""),
 )
-@pytest.mark.parametrize("metric", [LiftCI(), F1CI()])
+@pytest.mark.parametrize("metric", [skci.LiftCI(), F1CI()])
 def test_labels_that_do_not_fit(metric, y, p, message):
     with pytest.raises(ValueError, match=message):
-        metric(y, p)
+        metric(eval(y), eval(p))
 
 
 # Counting
@@ -360,24 +322,25 @@ def test_booleans_of_any_byte_count():
 
 
 @pytest.mark.parametrize(
-    ("groups", "error", "message"),
-    [
-        (["a", np.nan, "b"], ValueError, "name a group in .*, got .* in row 1: nan$"),
-        (("a", "b", None), ValueError, "got .* in row 2: None$"),
-        ([1, 2.5, np.inf], ValueError, "got .* in row 2: inf$"),
-        (pd.Series(["a", "b", pd.NA]), ValueError, "got .* in row 2: (<NA>|nan)$"),
-        (pd.Series([1, None, 2], dtype="Int64"), ValueError, "got .* in row 1: "),
-        (pd.Categorical([None, "a", "a"]), ValueError, "got .* in row 0: nan$"),
-        (pl.Series(["a", None, "b"]), ValueError, "got .* in row 1: None$"),
-        (np.array(["NaT"] * 3, dtype="M8[D]"), ValueError, "got .* in row 0: None$"),
-        ([pd.Timestamp(0), pd.NaT, pd.NaT], ValueError, "got .* in row 1: NaT$"),
-        (pd.Series([{}, {}, {}]), TypeError, "names, such as .*: unhashable type"),
-    ],
+    ("groups", "message"),
+    table(r"""
+["a", np.nan, "b"] -> name a group in .*, got .* in row 1: nan$
+("a", "b", None) -> got .* in row 2: None$
+[1, 2.5, np.inf] -> got .* in row 2: inf$
+pd.Series(["a", "b", pd.NA]) -> got .* in row 2: (<NA>|nan)$
+pd.Series([1, None, 2], dtype="Int64") -> got .* in row 1:
+pd.Categorical([None, "a", "a"]) -> got .* in row 0: nan$
+pl.Series(["a", None, "b"]) -> got .* in row 1: None$
+np.array(["NaT"] * 3, dtype="M8[D]") -> got .* in row 0: None$
+[pd.Timestamp(0), pd.NaT, pd.NaT] -> got .* in row 1: NaT$
+pd.Series([{}, {}, {}]) -> names, such as .*: unhashable type
+"""),
 )
-def test_names_of_groups(groups, error, message):
+def test_names_of_groups(groups, message):
     """A missing value among strings is no group of the name "nan"."""
+    error = TypeError if "unhashable" in message else ValueError
     with pytest.raises(error, match=f"^groups must .*{message}"):
-        AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)
+        AccuracyCI()([0, 1, 1], [0, 1, 0], groups=eval(groups))
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
