@@ -118,27 +118,19 @@ def of_labels(function, at, weights, truth, scores):
 
 
 EVENTS = {
-    "net_benefit@0.3@3": Case(
-        skci.NetBenefitCI(0.3, time=3), partial(net_benefit, 0.3, 3)
-    ),
-    "standardized_net_benefit@0.3@3": Case(
-        skci.StandardizedNetBenefitCI(0.3, time=3),
-        partial(standardized_net_benefit, 0.3, 3),
-    ),
-    "interventions_avoided@0.3@3": Case(
-        skci.InterventionsAvoidedCI(0.3, time=3), partial(interventions_avoided, 0.3, 3)
-    ),
-    "observed_to_expected@3": Case(
-        skci.ObservedToExpectedCI(time=3), partial(observed_to_expected, 3)
-    ),
-    "calibration_intercept@3": Case(
-        skci.CalibrationInterceptCI(time=3),
-        partial(of_labels, scores_battery.calibration_intercept, 3),
-    ),
-    "calibration_slope@3": Case(
-        skci.CalibrationSlopeCI(time=3),
-        partial(of_labels, scores_battery.calibration_slope, 3),
-    ),
+    metric.name: Case(metric, partial(textbook, *options, 3))
+    for metric, textbook, *options in [
+        (skci.NetBenefitCI(0.3, time=3), net_benefit, 0.3),
+        (skci.StandardizedNetBenefitCI(0.3, time=3), standardized_net_benefit, 0.3),
+        (skci.InterventionsAvoidedCI(0.3, time=3), interventions_avoided, 0.3),
+        (skci.ObservedToExpectedCI(time=3), observed_to_expected),
+        (
+            skci.CalibrationInterceptCI(time=3),
+            of_labels,
+            scores_battery.calibration_intercept,
+        ),
+        (skci.CalibrationSlopeCI(time=3), of_labels, scores_battery.calibration_slope),
+    ]
 }
 RISKS = {
     "concordance": Case(skci.ConcordanceCI(), partial(concordance, 0, np.inf)),

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tables import table
 
 from skci import importance_report
 from skci.exceptions import DegenerateVarianceWarning
@@ -28,9 +29,6 @@ class Fixed:
     def predict_proba(self, X):
         p = 1 / (1 + np.exp(-2 * (np.asarray(X) @ self.coefficients)))
         return np.stack([1 - p, p], axis=1)
-
-    def score(self, X, y):
-        return np.mean(self.predict(X) == y)
 
 
 def draw(rng, n):
@@ -117,21 +115,15 @@ def test_rows_without_weight_are_as_if_removed():
     weights = RNG.integers(0, 3, 600) * 1.0
     kept = weights > 0
     options = {"metrics": ["accuracy", "roc_auc"], "n_repeats": 4, "random_state": 2}
-    found = importance_report(Fixed(), X, Y, sample_weight=weights, **options)
-    scaled = importance_report(Fixed(), X, Y, sample_weight=7 * weights, **options)
     expected = importance_report(
         Fixed(), X[kept], Y[kept], sample_weight=weights[kept], **options
     )
-    for other in (scaled, expected):
-        assert_allclose(found.estimates, other.estimates)
-        assert_allclose(found.covariance, other.covariance)
-
-
-def test_clusters_of_one_are_independent_rows():
-    options = {"metrics": "accuracy", "n_repeats": 4}
-    found = importance_report(Fixed(), X, Y, groups=np.arange(600), **options)
-    expected = importance_report(Fixed(), X, Y, **options)
-    assert_allclose(found.covariance, expected.covariance)
+    for more in ({}, {"groups": np.arange(600)}):  # clusters of one row
+        found = importance_report(
+            Fixed(), X, Y, sample_weight=7 * weights, **more, **options
+        )
+        assert_allclose(found.estimates, expected.estimates)
+        assert_allclose(found.covariance, expected.covariance)
 
 
 def test_feature_that_no_prediction_depends_on_has_no_interval():
@@ -143,19 +135,19 @@ def test_feature_that_no_prediction_depends_on_has_no_interval():
         assert (estimate.low, estimate.high) == (-1, 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"n_repeats": 1}, "n_repeats must be a whole number of at least 2"),
-        ({"features": [3]}, r"features must be among \[0, 1, 2\], got 3"),
-        ({"X": X[:, 0]}, r"X must have two dimensions, got shape \(600,\)"),
-        ({"y": Y[1:]}, "600|599"),
-    ],
-)
-def test_faults_are_named(options, match):
-    options = {"X": X, "y": Y, "metrics": "accuracy"} | options
-    with pytest.raises(ValueError, match=match):
-        importance_report(Fixed(), **options)
+MISTAKES = table(r"""
+n_repeats=1 -> n_repeats must be a whole number of at least 2
+features=[3] -> features must be among \[0, 1, 2\], got 3
+X=X[:, 0] -> X must have two dimensions, got shape \(600,\)
+y=Y[1:] -> 600|599
+""")
+
+
+@pytest.mark.parametrize(("options", "message"), MISTAKES)
+def test_mistakes_are_named(options, message):
+    given = {"X": X, "y": Y, "metrics": "accuracy"} | eval(f"dict({options})")
+    with pytest.raises(ValueError, match=message):
+        importance_report(Fixed(), **given)
 
 
 @pytest.mark.slow
@@ -167,7 +159,8 @@ def test_intervals_cover_the_importance_in_the_population():
     for k in range(3):
         permuted = many.copy()
         permuted[:, k] = rng.permutation(permuted[:, k])
-        truth[str(k)] = model.score(many, labels) - model.score(permuted, labels)
+        right = (model.predict(each) == labels for each in (many, permuted))
+        truth[str(k)] = np.subtract(*map(np.mean, right))
     hits, estimates, errors = [], [], []
     for seed in range(300):
         rows, y = draw(rng, 300)
@@ -175,11 +168,11 @@ def test_intervals_cover_the_importance_in_the_population():
             model, rows, y, metrics="accuracy", n_repeats=5, random_state=seed
         ).individual()
         found = [report[name, "accuracy"] for name in truth]
-        hits.append(
-            [f.low <= truth[n] <= f.high for n, f in zip(truth, found, strict=True)]
-        )
-        estimates.append([float(f) for f in found])
-        errors.append([f.standard_error for f in found])
+        low, high = np.transpose([each.confidence_interval() for each in found])
+        values = np.array([*truth.values()])
+        hits.append((low <= values) & (values <= high))
+        estimates.append([float(each) for each in found])
+        errors.append([each.standard_error for each in found])
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < 0.03 + 0.026).all()
     ratio = np.mean(errors, axis=0) / np.std(estimates, axis=0)
     assert_allclose(ratio, 1, atol=0.12)

@@ -5,23 +5,19 @@ import math
 
 import numpy as np
 import pytest
+from battery import joint_limits
+from numpy.testing import assert_allclose
 from pearson import pearson, score_limits
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import expit, logit, xlogy
+from scipy.special import xlogy
 from scipy.stats import binom, norm
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
 from slow import slow
-from tables import MEASURES
+from tables import MEASURES, table
 
-from skci import (
-    AccuracyCI,
-    JointEvaluator,
-    PrecisionCI,
-    combine_independent,
-    grades_report,
-    joint_report,
-)
+import skci
+from skci import AccuracyCI, PrecisionCI, joint_report
 from skci.designs import Prevalence, Strata
 from skci.inference.intervals.statistic import improved
 from skci.measures.functional import CellFunctional, MergedFunctional
@@ -31,26 +27,20 @@ NEGATIVES, POSITIVES = 200, 100
 Y = np.repeat([0, 1], [NEGATIVES, POSITIVES])
 FIRST = np.repeat([0, 1, 0, 1], [180, 20, 15, 85])
 SECOND = np.where(np.arange(300) % 11 == 0, 1 - FIRST, FIRST)
-PREVALENCES = [0.05, 0.3, (0.05, 0.0), (0.05, 0.01), (0.3, 0.05)]
+PREVALENCES = [(0.05,), (0.3,), (0.05, 0.0), (0.05, 0.01), (0.3, 0.05)]
 
 
-def precision(s, c, p):
-    return p * s / (p * s + (1 - p) * (1 - c))
+FUNCTIONS = {  # of the recall, the specificity and the prevalence
+    "precision": lambda s, c, p: p * s / (p * s + (1 - p) * (1 - c)),
+    "npv": lambda s, c, p: (1 - p) * c / ((1 - p) * c + p * (1 - s)),
+    "f1": lambda s, c, p: 2 * p * s / (p * s + (1 - p) * (1 - c) + p),
+    "accuracy": lambda s, c, p: p * s + (1 - p) * c,
+}
 
 
-def npv(s, c, p):
-    return (1 - p) * c / ((1 - p) * c + p * (1 - s))
-
-
-def f1(s, c, p):
-    return 2 * p * s / (p * s + (1 - p) * (1 - c) + p)
-
-
-def accuracy(s, c, p):
-    return p * s + (1 - p) * c
-
-
-FUNCTIONS = {"precision": precision, "npv": npv, "f1": f1, "accuracy": accuracy}
+def at(*prevalence, y=Y, p=FIRST, metrics="accuracy", **options):
+    options |= {"metrics": metrics, "design": Prevalence(*prevalence)}
+    return joint_report(y, p, **options)
 
 
 def moments(*models):
@@ -64,9 +54,8 @@ def moments(*models):
     return values, covariance
 
 
-def delta_method(function, values, covariance, prevalence):
+def delta_method(function, values, covariance, p, error=0.0):
     """Estimate and standard error, from central differences."""
-    p, error = prevalence if isinstance(prevalence, tuple) else (prevalence, 0.0)
     point = np.append(values, p)
     whole = np.zeros((len(point),) * 2)
     whole[:-1, :-1], whole[-1, -1] = covariance, error**2
@@ -79,49 +68,38 @@ def delta_method(function, values, covariance, prevalence):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_delta_method(name, prevalence):
     """For the precision that of Mercaldo, Lau and Zhou (2007)."""
-    options = {
-        "metrics": name,
-        "design": Prevalence(*np.atleast_1d(prevalence)),
-        "method": "delta",
-    }
-    report = joint_report(Y, {"A": FIRST, "B": SECOND}, **options)
-    function = FUNCTIONS[name]
-    for model, predicted in (("A", FIRST), ("B", SECOND)):
-        found = report[model, name]
-        value, error = delta_method(function, *moments(predicted), prevalence)
+    models, function = {"A": FIRST, "B": SECOND}, FUNCTIONS[name]
+    report = at(*prevalence, p=models, metrics=name, method="delta")
+
+    def difference(s, t, c, d, p):
+        return function(s, c, p) - function(t, d, p)
+
+    for found, of, own in [
+        (report["A", name], function, moments(FIRST)),
+        (report["B", name], function, moments(SECOND)),
+        (report.differences()[name, "A", "B"], difference, moments(FIRST, SECOND)),
+    ]:
+        value, error = delta_method(of, *own, *prevalence)
         assert found == pytest.approx(value)
         assert found.standard_error == pytest.approx(error, rel=1e-6)
-    difference = report.differences()[name, "A", "B"]
-    value, error = delta_method(
-        lambda s, t, c, d, p: function(s, c, p) - function(t, d, p),
-        *moments(FIRST, SECOND),
-        prevalence,
-    )
-    assert difference == pytest.approx(value)
-    assert difference.standard_error == pytest.approx(error, rel=1e-6)
 
 
-@pytest.mark.parametrize("prevalence", [0.05, (0.05, 0.01)])
+@pytest.mark.parametrize("prevalence", [(0.05,), (0.05, 0.01)])
 def test_rates_of_a_label_do_not_depend_on_it(prevalence):
-    names = ["recall", "specificity"]
-    plain = joint_report(Y, FIRST, metrics=names).individual()
-    at = joint_report(
-        Y, FIRST, metrics=names, design=Prevalence(*np.atleast_1d(prevalence))
-    ).individual()
-    for key in plain:
-        assert at[key] == pytest.approx(plain[key])
-        assert at[key].low == pytest.approx(plain[key].low, rel=1e-6)
-        assert at[key].high == pytest.approx(plain[key].high, rel=1e-6)
+    options = {"metrics": ["recall", "specificity"]}
+    plain = joint_report(Y, FIRST, **options).individual()
+    found = at(*prevalence, **options).individual()
+    assert found.estimates == pytest.approx(plain.estimates)
+    assert_allclose(joint_limits(found), joint_limits(plain), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["precision", "accuracy", "f1", "mcc"])
 def test_exact_prevalence_is_a_weight_within_strata(name):
     weights = np.where(Y == 1, 0.05 / POSITIVES, 0.95 / NEGATIVES)
-    at = joint_report(Y, FIRST, metrics=name, design=Prevalence(0.05))
     weighted = joint_report(
         Y, FIRST, metrics=name, design=Strata(Y), sample_weight=weights
     )
-    assert str(at) == str(weighted)
+    assert str(at(0.05, metrics=name)) == str(weighted)
 
 
 def test_scores():
@@ -144,101 +122,63 @@ def test_positive_label():
     names = np.array(["healthy", "ill"])
     metric = PrecisionCI(pos_label="ill")
     found = metric(names[Y], names[FIRST], design=Prevalence(0.05))
-    assert found == pytest.approx(precision(0.85, 0.9, 0.05))
+    assert found == pytest.approx(FUNCTIONS["precision"](0.85, 0.9, 0.05))
     # The accuracy needs a positive label now.
     with pytest.raises(ValueError, match="pos_label must be one of the labels"):
         AccuracyCI()(names[Y], names[FIRST], design=Prevalence(0.05))
-    options = {
-        "metrics": "accuracy",
-        "pos_label": "healthy",
-        "design": Prevalence(0.95),
-    }
-    found = joint_report(names[Y], names[FIRST], **options)["y_pred", "accuracy"]
-    assert found == pytest.approx(accuracy(0.85, 0.9, 0.05))
+    (found,) = at(0.95, y=names[Y], p=names[FIRST], pos_label="healthy").values()
+    assert found == pytest.approx(FUNCTIONS["accuracy"](0.85, 0.9, 0.05))
 
 
 def test_evaluator_and_counts():
-    X = np.random.default_rng(0).normal(size=(300, 2)) + Y[:, np.newaxis]
-    model = LogisticRegression().fit(X, Y)
-    evaluator = JointEvaluator({"model": model}, "precision")
-    found = evaluator.evaluate(X, Y, design=Prevalence(0.05))
-    expected = joint_report(
-        Y, {"model": model.predict(X)}, metrics="precision", design=Prevalence(0.05)
-    )
-    assert str(found) == str(expected)
-    counted = joint_report(
-        [0, 0, 1, 1],
-        [0, 1, 0, 1],
-        counts=[180, 20, 15, 85],
-        metrics="precision",
-        design=Prevalence(0.05),
-    )
-    rows = joint_report(Y, FIRST, metrics="precision", design=Prevalence(0.05))
-    assert str(counted) == str(rows)
+    X, options = FIRST[:, np.newaxis], {"design": Prevalence(0.05)}
+    models = {"model": LogisticRegression().fit(X, FIRST)}
+    rows = at(0.05, p={"model": FIRST}, metrics="precision")
+    evaluated = skci.JointEvaluator(models, "precision").evaluate(X, Y, **options)
+    options = {"counts": [180, 20, 15, 85], "metrics": "precision"}
+    counted = at(0.05, y=[0, 0, 1, 1], p={"model": [0, 1, 0, 1]}, **options)
+    assert str(evaluated) == str(counted) == str(rows)
 
 
-def test_what_an_uncertain_prevalence_forbids():
-    share = POSITIVES / 300
-    report = joint_report(Y, FIRST, metrics="accuracy", design=Prevalence(share, 0.05))
-    with pytest.raises(ValueError, match="cannot plan from a pilot"):
-        report.sample_size(0.02)
-    with pytest.raises(ValueError, match="prevalence with a standard error"):
-        other = joint_report(
-            Y, SECOND, metrics="accuracy", design=Prevalence(share, 0.05)
-        )
-        combine_independent([report, other])
+MISTAKES = table(r"""
+at(1 / 3, 0.05).sample_size(0.02) -> cannot plan from a pilot
+skci.combine_independent([at(1 / 3, 0.05), at(1 / 3, 0.05, p=SECOND)])
+    -> prevalence with a standard error
+at(1.5) -> prevalence must be a number between 0 and 1
+at(0.1, -0.1) -> standard_error of a prevalence must be
+at(0.05, 10) -> less than 0.218, got 10. A single row has this standard error
+at(0.1, groups=Y) -> must not be given with
+at(0.1, by=Y) -> must not be given with
+at(0.1, counts=[1] * 201 + [0] * 99) -> got 1 positive
+at(0.1, y=np.arange(300) % 3, p=np.arange(300) % 3)
+    -> two labels, one of them positive, got 3 labels
+at(0.1, y=1.0 * Y, p=1.0 * Y, metrics="r2") -> one of them positive, got no labels
+skci.grades_report({"A": 1.0 * Y}, design=Prevalence(0.1))
+    -> one of them positive, got no labels
+""")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"design": Prevalence(1.5)}, "prevalence must be a number between 0 and 1"),
-        ({"design": Prevalence(0.1, -0.1)}, "standard_error of a prevalence must be"),
-        (
-            {"design": Prevalence(0.05, 10)},
-            "less than 0.218, got 10. A single row has this standard error",
-        ),
-        ({"design": Prevalence(0.1), "groups": Y}, "must not be given with"),
-        ({"design": Prevalence(0.1), "by": Y}, "must not be given with"),
-        (
-            {"design": Prevalence(0.1), "counts": [1] * 200 + [1] + [0] * 99},
-            "got 1 positive",
-        ),
-    ],
-)
-def test_wrong_prevalences(options, message):
+@pytest.mark.parametrize(("call", "message"), MISTAKES)
+def test_mistakes_are_explained(call, message):
     with pytest.raises(ValueError, match=message):
-        joint_report(Y, FIRST, metrics="accuracy", **options)
+        eval(call)
 
 
-def test_prevalence_of_one_of_two_labels():
-    classes = np.arange(300) % 3
-    with pytest.raises(
-        ValueError, match="two labels, one of them positive, got 3 labels"
-    ):
-        joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="one of them positive, got no labels"):
-        joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
-    with pytest.raises(ValueError, match="one of them positive, got no labels"):
-        grades_report({"A": 1.0 * Y}, design=Prevalence(0.1))
-
-
-def stratified(name, prevalence):
-    """A measure of the rows of both labels, with its range."""
-    measure = MEASURES[name]
-    cells = MergedFunctional(CellFunctional(measure.function), np.arange(4), 4)
-    negative_or_positive = np.array([1, 0, 1, 0])
-    shares = np.array([1 - prevalence, prevalence])
-    return Poststratified(cells, negative_or_positive, shares), measure.bounds
+def value_of(name, s, c, p):
+    """A measure at a recall, a specificity and a prevalence."""
+    cells = np.array([p * s, (1 - p) * (1 - c), p * (1 - s), (1 - p) * c])
+    return float(CellFunctional(MEASURES[name].function).estimate(cells))
 
 
 def score_limits_of(name, prevalence, tables, statistic=improved, crit=1.96):
     """Limits of tables of tp, fp, fn and tn, of shape (J, 2)."""
-    functional, bounds = stratified(name, prevalence)
-    size = len(tables)
-    functionals, crits = [functional] * size, np.full(size, crit)
-    bounds = np.tile(bounds, (size, 1))
-    found = score_limits(functionals, tables, crits, bounds, statistic=statistic)
+    measure, size = MEASURES[name], len(tables)
+    cells = MergedFunctional(CellFunctional(measure.function), np.arange(4), 4)
+    negative_or_positive = np.array([1, 0, 1, 0])
+    shares = np.array([1 - prevalence, prevalence])
+    functionals = [Poststratified(cells, negative_or_positive, shares)] * size
+    options = np.full(size, crit), np.tile(measure.bounds, (size, 1))
+    found = score_limits(functionals, tables, *options, statistic=statistic)
     return np.transpose(found)
 
 
@@ -256,33 +196,15 @@ def test_precision_is_a_ratio_of_two_proportions(prevalence):
         options = {"method": "score", "compare": "ratio", "correction": False}
         ratios = two.confint_proportions_2indep(tp, count2=fp, **sizes, **options)
         expected = odds * np.array(ratios) / (1 + odds * np.array(ratios))
-        np.testing.assert_allclose(limits, expected, rtol=1e-4)
+        assert_allclose(limits, expected, rtol=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("counts", "low", "high"),
-    [
-        ((56, 70, 48, 80), 0.0533, 0.3377),
-        ((9, 10, 3, 10), 0.1821, 0.8370),
-        ((6, 7, 2, 7), 0.0544, 0.8478),
-        ((5, 56, 0, 29), -0.0313, 0.1926),
-        ((10, 10, 0, 10), 0.6777, 1.0),
-    ],
-)
-def test_accuracy_of_labels_that_are_as_frequent_is_a_difference(counts, low, high):
-    """Recall less fpr; Mee's interval, in table II of Newcombe (1998)."""
-    tp, positives, fp, negatives = counts
-    table = [tp, fp, positives - tp, negatives - fp]
-    found = score_limits_of("accuracy", 0.5, [table], pearson, norm.isf(0.025))[0]
-    assert 2 * found - 1 == pytest.approx([low, high], abs=6e-5)
-
-
-def profile(function, prevalence, n, x, null):
+def profile(name, prevalence, n, x, null):
     """Pearson's statistic of the likeliest recall and specificity with a value."""
 
     def specificity(s):
         def error(c):
-            return function(s, c, prevalence) - null
+            return value_of(name, s, c, prevalence) - null
 
         ends = np.array([1e-9, 1 - 1e-9])
         if error(ends[0]) * error(ends[1]) > 0:
@@ -307,29 +229,22 @@ def profile(function, prevalence, n, x, null):
 
 @pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef"])
 def test_profile_over_recall_and_specificity(name):
-    def function(s, c, p):
-        cells = np.array([p * s, (1 - p) * (1 - c), p * (1 - s), (1 - p) * c])
-        return float(CellFunctional(MEASURES[name].function).estimate(cells))
-
     tables = [TABLES[0], TABLES[3]]
     limits = score_limits_of(name, 0.05, tables, pearson)
     for (tp, fp, fn, tn), pair in zip(tables, limits, strict=True):
         n, x = np.array([tp + fn, fp + tn]), np.array([tp, tn])
         for limit in pair:
-            statistic = profile(function, 0.05, n, x, limit)
+            statistic = profile(name, 0.05, n, x, limit)
             assert math.sqrt(statistic) == pytest.approx(1.96, rel=2e-3)
 
 
 def test_public_score_interval_is_that_of_fixed_sizes():
     """Widened as variances are by n / (n - 1) of each label, here of one size."""
-    y = np.repeat([0, 1], 50)
-    predicted = np.repeat([0, 1, 0, 1], [48, 2, 5, 45])
-    found = joint_report(y, predicted, metrics="f1", design=Prevalence(0.02))[
-        "y_pred", "f1"
-    ]
+    counts = {"counts": [48, 2, 5, 45], "y": [0, 0, 1, 1], "p": [0, 1, 0, 1]}
+    found = joint_limits(at(0.02, metrics="f1", **counts))
     crit = norm.isf(0.025) * math.sqrt(50 / 49)
-    expected = score_limits_of("f1", 0.02, [[45, 2, 5, 48]], crit=crit)[0]
-    assert [found.low, found.high] == pytest.approx(expected, rel=1e-6)
+    expected = score_limits_of("f1", 0.02, [[45, 2, 5, 48]], crit=crit)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -353,69 +268,30 @@ def test_exact_coverage(name, n_pos, n_neg):
     for p in (0.01, 0.1, 0.5):
         low, high = score_limits_of(name, p, tables, crit=norm.isf(0.025)).T
         for (s, c), chance in zip(rates, chances, strict=True):
-            cells = np.array([p * s, (1 - p) * (1 - c), p * (1 - s), (1 - p) * c])
-            functional = CellFunctional(MEASURES[name].function)
-            truth = float(functional.estimate(cells))
+            truth = value_of(name, s, c, p)
             covered = (low <= truth + 1e-9) & (truth - 1e-9 <= high)
             assert chance[kept] @ covered > 0.925
-
-
-def test_as_wide_as_the_logit_interval():
-    """That of Mercaldo, Lau and Zhou (2007), where there are many errors."""
-    tp, fp, fn, tn = 170, 60, 30, 340
-    found = score_limits_of("precision", 0.03, [[tp, fp, fn, tn]])[0]
-    error = math.sqrt(fn / tp / (tp + fn) + tn / fp / (fp + tn))
-    middle = logit(precision(0.85, 0.85, 0.03))
-    expected = expit(middle + 1.96 * error * np.array([-1, 1]))
-    assert np.diff(found) == pytest.approx(np.diff(expected), rel=0.03)
-    np.testing.assert_allclose(found, expected, atol=0.04 * np.diff(expected)[0])
 
 
 @pytest.mark.parametrize("name", ["precision", "f1"])
 def test_estimated_prevalence_is_one_of_so_many_rows(name):
     """At large counts the limits are those of the delta method."""
-    counts, p, rows = np.array([18000, 2000, 1500, 8500]), 0.05, 40000
-    answers, y = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    error = math.sqrt(p * (1 - p) / rows)
-    options = {"counts": counts, "metrics": name, "design": Prevalence(p, error)}
+    options = {"counts": np.array([18000, 2000, 1500, 8500]), "metrics": name}
+    options |= {"y": [0, 0, 1, 1], "p": [0, 1, 0, 1]}
+    error = math.sqrt(0.05 * 0.95 / 40_000)
     score, delta = (
-        joint_report(y, answers, method=method, **options)["y_pred", name]
+        joint_limits(at(0.05, error, method=method, **options))
         for method in ("score", "delta")
     )
-    width = delta.high - delta.low
-    assert score.low == pytest.approx(delta.low, abs=0.03 * width)
-    assert score.high == pytest.approx(delta.high, abs=0.03 * width)
-
-
-def test_label_without_errors_is_not_certain():
-    """No false positive of 100, weighted 99 to 1: the precision may be low."""
-    y = np.repeat([1, 0], [200, 100])
-    predicted = np.repeat([1, 0], [160, 140])
-    found = PrecisionCI()(y, predicted, design=Prevalence(0.01))
-    upper = norm.isf(0.025) ** 2 / (100 + norm.isf(0.025) ** 2)  # Wilson's, of 0 in 100
-    assert found.low == pytest.approx(precision(0.8, 1 - upper, 0.01), rel=0.05)
-    accuracy_then = AccuracyCI()(y, predicted, design=Prevalence(0.01))
-    assert accuracy_then.low == pytest.approx(accuracy(0.8, 1 - upper, 0.01), abs=1e-3)
+    assert_allclose(score, delta, atol=0.03 * np.ptp(delta))
 
 
 def without_false_positives(method):
     """A report of three models, two of which have no false positive."""
-    first = np.repeat([0, 1, 0, 1], [200, 0, 15, 85])
-    second = np.repeat([0, 1, 0, 1], [200, 0, 5, 95])
+    first, second = (np.where(Y == 1, np.arange(300) >= n, 0) for n in (215, 205))
     third = np.where(np.arange(300) == 7, 1 - first, first)
     models = {"A": first, "B": second, "C": third}
-    names = ["accuracy", "f1"]
-    return joint_report(
-        Y, models, metrics=names, design=Prevalence(0.02), method=method
-    )
-
-
-@pytest.mark.parametrize("method", ["score", "delta", "blurred"])
-def test_covariance_is_positive_semidefinite(method):
-    report = without_false_positives(method)
-    for joint in (report, report.differences()):
-        values = np.linalg.eigvalsh(joint.covariance)
-        assert values.min() > -1e-12 * values.max()
+    return at(0.02, p=models, metrics=["accuracy", "f1"], method=method)
 
 
 def test_variance_of_a_label_without_errors():
@@ -452,19 +328,12 @@ def test_coverage_at_an_estimated_prevalence():
     """Of a prevalence from 400 other rows; the Monte Carlo error is .01."""
     rng = np.random.default_rng(0)
     p, s, c, hits, draws = 0.2, 0.8, 0.9, 0, 500
-    answers, y = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    options = {"y": [0, 0, 1, 1], "p": [0, 1, 0, 1], "metrics": "precision"}
     for _ in range(draws):
         tp, tn = rng.binomial(100, s), rng.binomial(150, c)
         estimate = rng.binomial(400, p) / 400
         error = math.sqrt(estimate * (1 - estimate) / 400)
-        counts = [tn, 150 - tn, 100 - tp, tp]
-        report = joint_report(
-            y,
-            answers,
-            counts=counts,
-            metrics="precision",
-            design=Prevalence(estimate, error),
-        )
+        report = at(estimate, error, counts=[tn, 150 - tn, 100 - tp, tp], **options)
         found = report["y_pred", "precision"]
-        hits += found.low <= precision(s, c, p) <= found.high
+        hits += found.low <= FUNCTIONS["precision"](s, c, p) <= found.high
     assert hits / draws == pytest.approx(0.95, abs=0.03)

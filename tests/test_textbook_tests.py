@@ -89,22 +89,19 @@ def test_corrected_t_is_the_resampled_t_test_of_correct_r():
 
 def test_halves_are_made_at_random_or_by_a_splitter():
     X, y = make_classification(91, random_state=0)
-    options = {"metrics": "accuracy", "resampling": "5x2-t"}
-    reports = [
-        cross_validate_report(ESTIMATORS, X, y, random_state=seed, **options)
-        for seed in (0, 0, 1)
-    ]
-    (train, test), *others = reports[0].splits
-    assert not others and sorted([len(train), len(test)]) == [45, 46]
-    assert set(train) | set(test) == set(range(91))
-    assert str(reports[0]) == str(reports[1]) != str(reports[2])
     cv = RepeatedKFold(n_splits=2, n_repeats=5, random_state=3)
-    report = cross_validate_report(ESTIMATORS, X, y, cv=cv, **options)
+    options = {"metrics": "accuracy", "resampling": "5x2-t"}
+    chosen = {"random_state": 0}, {"random_state": 0}, {"random_state": 1}, {"cv": cv}
+    first, again, other, by_cv = (
+        cross_validate_report(ESTIMATORS, X, y, **options, **more) for more in chosen
+    )
+    ((train, test),) = first.splits
+    assert sorted([*train, *test]) == [*range(91)] and len(train) in (45, 46)
+    assert str(first) == str(again) != str(other)
     train, test = next(cv.split(X))
-    expected = [
-        m.fit(X[train], y[train]).score(X[test], y[test]) for m in ESTIMATORS.values()
-    ]
-    np.testing.assert_allclose(report.estimates, expected)
+    models = (model.fit(X[train], y[train]) for model in ESTIMATORS.values())
+    expected = [model.score(X[test], y[test]) for model in models]
+    np.testing.assert_allclose(by_cv.estimates, expected)
 
 
 def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
@@ -159,26 +156,6 @@ def test_the_infinitesimal_jackknife_is_the_derivative_in_the_weights(sizes):
         np.testing.assert_allclose(influence, slope / N, rtol=1e-7)
 
 
-def test_the_infinitesimal_jackknife_of_all_samples_is_that_of_the_article():
-    losses = some_losses(COUNTS)
-    found = leave_one_out_bootstrap(COUNTS, losses, np.ones(N))
-    for k in range(2):
-        of_unit = [
-            np.mean([losses[b, k, i] for b in range(len(COUNTS)) if not COUNTS[b, i]])
-            for i in range(N)
-        ]
-        error = np.mean(of_unit)
-        for i in range(N):
-            total = 0.0
-            for b, counts in enumerate(COUNTS):
-                q = np.sum(losses[b, k][counts == 0]) / N
-                total += (counts[i] - 1) * q
-            expected = (2 + 1 / (N - 1)) * (of_unit[i] - error) / N
-            expected += (1 - 1 / N) ** -N * total / len(COUNTS)
-            influence = found.loss_influence[k, i] + found.training_influence[k, i]
-            assert influence == pytest.approx(expected)
-
-
 def test_the_noise_is_most_of_the_bias_of_squares_from_few_samples():
     """The limit is that of very many samples."""
     rng, n = np.random.default_rng(0), 12
@@ -195,45 +172,46 @@ def test_the_noise_is_most_of_the_bias_of_squares_from_few_samples():
     assert (np.abs(corrected - limit) < (biased - limit) / 2).all()
 
 
+def error_632(apparent, out_of_bag, chance=None):
+    """Of the article: of 632+ where the error without information is given."""
+    error = 0.368 * apparent + 0.632 * out_of_bag
+    if chance is None or min(out_of_bag, chance) <= apparent:
+        return error
+    at_most = min(out_of_bag, chance)
+    rate = (at_most - apparent) / (chance - apparent)
+    weight = 0.368 * 0.632 * rate / (1 - 0.368 * rate)
+    return error + weight * (at_most - apparent)
+
+
 @pytest.mark.parametrize("plus", [False, True])
 @pytest.mark.parametrize(
-    ("apparent", "out_of_bag", "no_information"),
+    ("apparent", "out_of_bag", "no_information", "best"),
     [
-        (0.1, 0.3, 0.5),
-        (0.0, 0.4, 0.5),
-        (0.1, 0.6, 0.5),  # worse than without information
-        (0.3, 0.2, 0.5),  # better than apparent
-        (0.6, 0.7, 0.5),
-        (0.0, 0.0, 0.0),
+        (0.1, 0.3, 0.5, 0),
+        (0.0, 0.4, 0.5, 1),
+        (0.1, 0.6, 0.5, 0),  # worse than without information
+        (0.3, 0.2, 0.5, 1),  # better than apparent
+        (0.6, 0.7, 0.5, 0),
+        (0.0, 0.0, 0.0, 1),
     ],
 )
-@pytest.mark.parametrize("best", [0, 1])
 def test_632_is_as_in_the_article(plus, apparent, out_of_bag, no_information, best):
-    expected = 0.368 * apparent + 0.632 * out_of_bag
-    if plus and min(out_of_bag, no_information) > apparent:
-        at_most = min(out_of_bag, no_information)
-        rate = (at_most - apparent) / (no_information - apparent)
-        weight = 0.368 * 0.632 * rate / (1 - 0.368 * rate)
-        expected += weight * (at_most - apparent)
+    expected = error_632(apparent, out_of_bag, no_information if plus else None)
     # Of accuracies, errors are the distances from 1.
-    values = [
-        np.abs(np.array([error]) - best)
-        for error in (out_of_bag, apparent, no_information)
-    ]
+    errors = np.array([[out_of_bag], [apparent], [no_information]])
+    of_bag, of_training, chance = np.abs(errors - best)
     rows = np.array([[0.02, -0.02]])
-    left_out = LeaveOneOutBootstrap(values[0], rows, 0 * rows, np.zeros((1, 1)))
-    chance = values[2] if plus else None
-    found = bootstrap_632(left_out, values[1], np.array([float(best)]), chance)
+    left_out = LeaveOneOutBootstrap(of_bag, rows, 0 * rows, np.zeros((1, 1)))
+    options = np.array([float(best)]), chance if plus else None
+    found = bootstrap_632(left_out, of_training, *options)
     assert abs(found.estimates[0] - best) == pytest.approx(expected)
     scale = expected / out_of_bag if out_of_bag else 0
     assert found.covariance[0, 0] == pytest.approx(2 * (0.02 * scale) ** 2)
 
 
 def test_the_variance_is_at_least_that_of_the_losses_in_every_direction():
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(3, 9))
-    left_out = LeaveOneOutBootstrap(np.full(3, 0.5), rows, -rows, 0 * np.eye(3))
-    half = np.full(3, 0.5)
+    rows, half = np.random.default_rng(0).normal(size=(3, 9)), np.full(3, 0.5)
+    left_out = LeaveOneOutBootstrap(half, rows, -rows, 0 * np.eye(3))
     found = bootstrap_632(left_out, half, np.zeros(3)).covariance
     np.testing.assert_allclose(found, rows @ rows.T)
 
@@ -243,36 +221,29 @@ def bootstrap_by_rows(estimator, X, y, splits, weights):
     n, n_samples = len(y), len(splits)
     share = weights / weights.sum()
     wrong = np.full((n_samples, n), np.nan)
-    counts = np.zeros((n_samples, n))
     for b, (train, test) in enumerate(splits):
-        estimator.fit(X[train], y[train])
-        wrong[b, test] = estimator.predict(X[test]) != y[test]
-        for i in train:
-            counts[b, i] += 1
+        wrong[b, test] = estimator.fit(X[train], y[train]).predict(X[test]) != y[test]
+    counts = np.array([np.bincount(train, minlength=n) for train, _ in splits])
     of_row = np.nanmean(wrong, axis=0)
     error = share @ of_row
     apparent = share @ (estimator.fit(X, y).predict(X) != y)
     q = np.nansum(share * (wrong - of_row), axis=1) * (1 - 1 / n) ** -n
-    variance = 0.0
-    for i in range(n):
-        covariance = np.mean((counts[:, i] - counts[:, i].mean()) * q)
-        variance += (share[i] * (of_row[i] - error) + covariance) ** 2
+    covariances = (counts - counts.mean(axis=0)).T @ q / n_samples
+    variance = np.sum((share * (of_row - error) + covariances) ** 2)
     variance -= (n - 1) / n_samples * q.var(ddof=1)
     least = np.sum((share * (of_row - error)) ** 2)
     estimate = 0.368 * apparent + 0.632 * error
     return estimate, np.sqrt(max(variance, least)) * estimate / error
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
+def test_the_bootstrap_evaluates_rows_out_of_the_bag():
     X, y = make_classification(40, 4, flip_y=0.3, class_sep=0.5, random_state=1)
-    estimator, weights = KNeighborsClassifier(3), np.ones(40)
-    if weighted:
-        weights = np.random.default_rng(0).integers(0, 4, 40).astype(float)
-    options = {"metrics": ["accuracy", "error_rate"], "cv": 60}
-    options |= {"sample_weight": weights} if weighted else {}
-    models, resampling = {"3-NN": estimator}, "bootstrap-632"
-    report = cross_validate_report(models, X, y, resampling=resampling, **options)
+    weights = np.random.default_rng(0).integers(0, 4, 40).astype(float)
+    estimator, metrics = KNeighborsClassifier(3), ["accuracy", "error_rate"]
+    options = {"resampling": "bootstrap-632", "cv": 60, "sample_weight": weights}
+    report = cross_validate_report(
+        {"3-NN": estimator}, X, y, metrics=metrics, **options
+    )
     for train, test in report.splits:
         assert len(train) == 40 and not set(train) & set(test)
         assert set(train) | set(test) == set(range(40))
@@ -284,67 +255,49 @@ def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
     assert report.correlation[0, 1] == pytest.approx(-1)
 
 
+def plus_and_expected(model, X, y, metric, apparent, chance):
+    """632+, and what follows for it from 632 and the error without information."""
+    found, plus = (
+        cross_validate_report(
+            model, X, y, metrics=metric, resampling=resampling, cv=50
+        ).estimates[0]
+        for resampling in ("bootstrap-632", "bootstrap-632+")
+    )
+    return plus, error_632(apparent, (found - 0.368 * apparent) / 0.632, chance)
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_error_without_information_is_that_of_mlxtend(name):
-    """632+ follows from 632 and the error without information."""
-    X, y = CANCER
+    model, (X, y) = ESTIMATORS[name], CANCER
+    apparent = np.mean(model.fit(X, y).predict(X) != y)
     chance = 1 - REFERENCE["no-information", name, 0][0]
-    model, options = ESTIMATORS[name], {"metrics": "error_rate", "cv": 50}
-    estimates = [
-        cross_validate_report(model, X, y, resampling=each, **options).estimates[0]
-        for each in ("bootstrap-632", "bootstrap-632+")
-    ]
-    apparent = np.mean(ESTIMATORS[name].fit(X, y).predict(X) != y)
-    out_of_bag = (estimates[0] - 0.368 * apparent) / 0.632
-    rate = (out_of_bag - apparent) / (chance - apparent)
-    weight = 0.632 / (1 - 0.368 * rate)
-    expected = (1 - weight) * apparent + weight * out_of_bag
-    assert estimates[1] == pytest.approx(expected, abs=1e-12)
+    plus, expected = plus_and_expected(model, X, y, "error_rate", apparent, chance)
+    assert plus == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_error_without_information_of_numbers_pairs_all_rows():
     X, y = make_regression(30, 12, noise=200, random_state=0)
-    found = {
-        resampling: cross_validate_report(
-            Ridge(), X, y, metrics="mean_squared_error", resampling=resampling, cv=50
-        ).estimates[0]
-        for resampling in ("bootstrap-632", "bootstrap-632+")
-    }
     predicted = Ridge().fit(X, y).predict(X)
-    chance = np.mean([(a - b) ** 2 for a in y for b in predicted])
-    apparent = np.mean((y - predicted) ** 2)
-    out_of_bag = (found["bootstrap-632"] - 0.368 * apparent) / 0.632
-    at_most = min(out_of_bag, chance)
-    rate = (at_most - apparent) / (chance - apparent)
-    more = 0.368 * 0.632 * rate / (1 - 0.368 * rate) * (at_most - apparent)
-    assert found["bootstrap-632+"] == pytest.approx(found["bootstrap-632"] + more)
-
-
-def test_groups_are_drawn_as_a_whole():
-    X, y = make_classification(60, random_state=0)
-    groups = np.random.default_rng(0).integers(0, 15, 60)
-    options = {"metrics": "accuracy", "resampling": "bootstrap-632", "cv": 50}
-    report = cross_validate_report(ESTIMATORS, X, y, groups=groups, **options)
-    sizes = np.bincount(groups)
-    for train, test in report.splits:
-        drawn = np.bincount(groups[train], minlength=15) / sizes
-        assert drawn.sum() == 15 and (drawn == np.round(drawn)).all()
-        assert set(groups[test]) == set(np.flatnonzero(drawn == 0))
+    chance = np.mean(np.subtract.outer(y, predicted) ** 2)
+    errors = np.mean((y - predicted) ** 2), chance
+    plus, expected = plus_and_expected(Ridge(), X, y, "mean_squared_error", *errors)
+    assert plus == pytest.approx(expected)
 
 
 def test_twins_as_groups_are_as_certain_as_one_of_each():
     X, y = make_classification(40, 4, flip_y=0.3, random_state=2)
     options = {"metrics": "accuracy", "resampling": "bootstrap-632+", "cv": 50}
     once = cross_validate_report(GaussianNB(), X, y, **options)
+    twins = np.repeat(np.arange(40), 2)
     twice = cross_validate_report(
-        GaussianNB(),
-        np.repeat(X, 2, axis=0),
-        np.repeat(y, 2),
-        groups=np.repeat(np.arange(40), 2),
-        **options,
+        GaussianNB(), X[twins], y[twins], groups=twins, **options
     )
     np.testing.assert_allclose(twice.estimates, once.estimates)
     np.testing.assert_allclose(twice.covariance, once.covariance)
+    for train, test in twice.splits:  # groups are drawn as a whole
+        drawn = np.bincount(twins[train], minlength=40) / 2
+        assert drawn.sum() == 40 and (drawn == np.round(drawn)).all()
+        assert set(twins[test]) == set(np.flatnonzero(drawn == 0))
 
 
 def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():

@@ -1,13 +1,16 @@
 """Reports of metrics of several truths of the same rows."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from tables import table
 
 import skci
 from skci import joint_report, make_metric_ci
-from skci.designs import Prevalence, Runs, Strata
+from skci.designs import Runs, Strata
 
 N = 900
 RNG = np.random.default_rng(0)
@@ -76,21 +79,16 @@ def test_they_are_those_of_reports_of_each(options):
 
 def test_covariances_are_those_of_influence_values():
     """Beside a ranking by query, of the totals of the rows of each query."""
-    report = report_on(method="delta")
-    totals = []
-    for model in SCORES:
-        for name, metric in (
-            ("roc_auc", skci.RocAucCI()),
-            ("accuracy", skci.AccuracyCI()),
-            ("concordance", skci.ConcordanceCI()),
-        ):
-            p = LABELS[model] if name == "accuracy" else SCORES[model]
-            _, influence = metric.influence(TRUTHS.get(name, LABEL), p)
-            totals.append(np.bincount(QUERY, influence) / N)
-    chosen = report.select(metrics=["roc_auc", "accuracy", "concordance"])
-    groups = QUERY.max() + 1
-    expected = np.cov(totals) * groups
-    assert_allclose(chosen.covariance, expected, rtol=1e-9, atol=1e-15)
+    report, totals = report_on(method="delta"), []
+    metrics = skci.RocAucCI(), skci.AccuracyCI(), skci.ConcordanceCI()
+    names = [metric.name for metric in metrics]
+    for model, metric in itertools.product(SCORES, metrics):
+        p = LABELS[model] if metric.name == "accuracy" else SCORES[model]
+        _, influence = metric.influence(TRUTHS.get(metric.name, LABEL), p)
+        totals.append(np.bincount(QUERY, influence) / N)
+    expected = np.cov(totals) * (QUERY.max() + 1)
+    found = report.select(metrics=names).covariance
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
 
 
 def test_columns_of_data_are_named_by_metric():
@@ -118,75 +116,53 @@ def test_columns_of_data_are_named_by_metric():
 
 
 def test_differences_runs_folds_strata_and_rows_without_weight():
-    report = report_on()
-    assert len(report.differences()) == len(NAMES)
-    truths = {"roc_auc": LABEL, "ndcg@10": GRADE}
+    assert len(report_on().differences()) == len(NAMES)
     runs = {"A": Runs([SCORES["A"], SCORES["A"] + SCORES["B"]])}
-    options = {"y_score": runs, "metrics": [*truths], "query": QUERY}
-    both = joint_report(truths, **options)
-    each = joint_report(LABEL, **options | {"metrics": "roc_auc"})
-    error = both["A", "roc_auc"].standard_error
-    assert error == pytest.approx(each["A", "roc_auc"].standard_error, rel=1e-12)
-    options = {"metrics": ["accuracy", "error rate"], "y_score": None, "query": None}
-    options["metrics"][1] = ERROR_RATE
+    options = {"y_score": runs, "query": QUERY}
+    truths, key = {"roc_auc": LABEL, "ndcg@10": GRADE}, ("A", "roc_auc")
+    both = joint_report(truths, metrics=[*truths], **options)
+    alone = joint_report(LABEL, metrics="roc_auc", **options)
+    assert both[key].standard_error == pytest.approx(alone[key].standard_error)
+    given = {"metrics": ["accuracy", ERROR_RATE], "y_score": None, "query": None}
+    truths, key = {"accuracy": LABEL, "error rate": TEXT}, ("A", "accuracy")
     strata = Strata(QUERY % 3, average="macro")
     for more in ({"design": strata}, {"folds": QUERY % 3}, {"sample_weight": LABEL}):
-        truths = {"accuracy": LABEL, "error rate": TEXT}
-        whole = report_on(truths, **options, **more)
-        part = joint_report(LABEL, LABELS, metrics="accuracy", **more)
-        error = whole["A", "accuracy"].standard_error
-        assert error == pytest.approx(part["A", "accuracy"].standard_error, rel=1e-12)
+        both = report_on(truths, **given, **more)[key]
+        alone = joint_report(LABEL, LABELS, metrics="accuracy", **more)[key]
+        assert both.standard_error == pytest.approx(alone.standard_error, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"truths": {"error rate": TEXT}}, r"y_true must have an entry for each of"),
-        ({"truths": TRUTHS | {"typo": LABEL}}, r"y_true must .* got the .*'typo'\]"),
-        ({"y_pred": {"error rate": HEARD}}, r"y_pred must have an entry for each of"),
-        (
-            {"y_pred": {"*": LABELS, "typo": HEARD}},
-            r"y_pred must .* got the entries .*'typo'\]",
-        ),
-        (
-            {"truths": LABEL, "y_pred": {"accuracy": LABELS, "*": LABELS}}
-            | {"metrics": ["accuracy", "f1"]},
-            r"y_pred must not be a mapping by metric, .*; pass y_true={'\*': y_true}$",
-        ),
-        (
-            {"truths": TRUTHS | {"error rate": TEXT[:-1]}, "query": None}
-            | {"metrics": ["accuracy", ERROR_RATE]},
-            r"as many|an entry for each|same rows",
-        ),
-        ({"proxy": LABEL, "query": None}, "proxy must not be given with y_true by"),
-    ],
-)
-def test_mistakes(changed, message):
+PREVALENCE = skci.designs.Prevalence(0.3)
+TWO = {"accuracy": LABEL, "f1": GRADE > 1}
+MISTAKES = table(r"""
+truths={"error rate": TEXT} -> y_true must have an entry for each of
+truths=TRUTHS | {"typo": LABEL} -> y_true must .* got the .*'typo'\]
+y_pred={"error rate": HEARD} -> y_pred must have an entry for each of
+y_pred={"*": LABELS, "typo": HEARD} -> y_pred must .* got the entries .*'typo'\]
+truths=LABEL, y_pred={"accuracy": LABELS, "*": LABELS}, metrics=["accuracy", "f1"]
+    -> y_pred must not be a mapping by metric, .*; pass y_true={'\*': y_true}$
+truths=TRUTHS | {"error rate": TEXT[1:]}, query=None, metrics=["accuracy", ERROR_RATE]
+    -> as many|an entry for each|same rows
+proxy=LABEL, query=None -> proxy must not be given with y_true by
+truths=TWO, y_pred=LABELS, metrics=[*TWO], query=None, design=PREVALENCE
+    -> design=Prevalence
+""")
+
+
+@pytest.mark.parametrize(("changed", "message"), MISTAKES)
+def test_mistakes_are_explained(changed, message):
     with pytest.raises(ValueError, match=message):
-        report_on(**changed)
-
-
-def test_a_prevalence_is_of_one_truth():
-    with pytest.raises(ValueError, match="design=Prevalence"):
-        report_on(
-            {"accuracy": LABEL, "f1": GRADE > 1},
-            LABELS,
-            y_score=None,
-            query=None,
-            metrics=["accuracy", "f1"],
-            design=Prevalence(0.3),
-        )
+        eval(f"report_on({changed})")
 
 
 def test_metrics_of_one_truth_may_have_predictions_of_their_own():
-    numbers = {model: score.copy() for model, score in SCORES.items()}
-    others = {model: score / 2 for model, score in numbers.items()}
-    truth, metrics = LABEL + SCORES["A"], ["mean_absolute_error", "r2"]
-    report = joint_report(
-        {"*": truth}, {"r2": others, "*": numbers}, metrics=metrics
-    ).individual()
-    for metric, predicted in zip(metrics, (numbers, others), strict=True):
-        alone = joint_report(truth, predicted, metrics=metric).individual()
-        for model in SCORES:
-            found, expected = report[model, metric], alone[model, metric]
-            assert found.confidence_interval() == expected.confidence_interval()
+    others = {model: score / 2 for model, score in SCORES.items()}
+    truth = LABEL + SCORES["A"]
+    predicted = {"r2": others, "*": SCORES}
+    options = {"metrics": ["mean_absolute_error", "r2"]}
+    report = joint_report({"*": truth}, predicted, **options).individual()
+    for (model, metric), found in report.items():
+        own = predicted.get(metric, SCORES)
+        alone = joint_report(truth, own, metrics=metric).individual()
+        limits = alone[model, metric].confidence_interval()
+        assert found.confidence_interval() == limits

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from tables import table
 
 from skci import uplift_report
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -34,59 +35,54 @@ def trial(n, seed=0, levels=True):
     return y, score.round().clip(-1, 1) if levels else score, treatment, propensity
 
 
-@pytest.fixture(scope="module")
-def report():
-    scores = ROWS[["age", "distance"]]
-    options = {"treatment": ROWS["treatment"], "metrics": [*AREAS, *AT_TOP]}
-    return uplift_report(ROWS["y"], scores, **options, top=0.3)
+OPTIONS = {"treatment": ROWS["treatment"], "metrics": [*AREAS, *AT_TOP], "top": 0.3}
+REPORT = uplift_report(ROWS["y"], ROWS[["age", "distance"]], **OPTIONS)
 
 
-# --------------------------------------------------------------------------------------
 # Other packages
-# --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("line", [*EXPECTED.itertuples()], ids=lambda x: x.metric)
-def test_values_are_those_of_other_packages(report, line):
-    n, treated, value = len(ROWS), ROWS["treatment"].sum(), line.value
+@pytest.mark.parametrize(
+    "line", [*EXPECTED.dropna().itertuples()], ids=lambda x: f"{x.metric} of {x.model}"
+)
+def test_scikit_uplift_and_a_bootstrap(line):
     if "-" in line.model:
-        pair = report.differences()[line.metric, *line.model.split(" - ")]
-        assert_allclose(float(pair), value)
-        return
+        found = REPORT.differences()[line.metric, *line.model.split(" - ")]
+    else:
+        name = line.metric if line.metric in AREAS else f"{line.metric}@0.3"
+        found = REPORT[line.model, name]
+    assert_allclose(float(found), line.value)
+    assert_allclose(found.standard_error, line.error, rtol=0.03)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [*EXPECTED[EXPECTED["error"].isna()].itertuples()],
+    ids=lambda x: f"{x.metric} of {x.model}",
+)
+def test_values_of_other_functions_and_packages(line):
+    n, treated = len(ROWS), ROWS["treatment"].sum()
     y, treatment, metric = ROWS["y"], ROWS["treatment"], line.metric
     total = y[treatment == 1].mean() - y[treatment == 0].mean()
     if metric == "uplift_auc_score":  # over the area of the perfect order
         last = y if (y - treatment).sum() > 0 else treatment
         perfect = 2 * (y == treatment) + last
         best = uplift_report(y, perfect, treatment=treatment, metrics="auuc")
-        found = report[line.model, "auuc"] - total / 2
-        assert_allclose(found / (best["y_pred", "auuc"] - total / 2), value)
-        return
-    name, factor, shift = {
-        "auuc_score": ("auuc", n**2 / (n + 1), total * n / 2 / (n + 1)),
-        "qini_score": ("qini_area", n * treated / (n + 1), 0),
-        "get_cumlift": ("uplift@0.3", 1, 0),
-        "uplift_at_k": ("uplift@0.3", 1, 0),
-        "get_qini": ("qini_curve@0.3", treated, 0),
-    }.get(metric, (metric if metric in AREAS else f"{metric}@0.3", 1, 0))
-    assert_allclose(report[line.model, name] * factor + shift, value, rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    "line", [*EXPECTED.dropna().itertuples()], ids=lambda x: f"{x.metric} of {x.model}"
-)
-def test_standard_errors_are_those_of_a_bootstrap(report, line):
-    if "-" in line.model:
-        found = report.differences()[line.metric, *line.model.split(" - ")]
+        name, shift = "auuc", -total / 2
+        factor = 1 / (best["y_pred", "auuc"] + shift)
+        shift *= factor
     else:
-        name = line.metric if line.metric in AREAS else f"{line.metric}@0.3"
-        found = report[line.model, name]
-    assert_allclose(found.standard_error, line.error, rtol=0.03)
+        name, factor, shift = {
+            "auuc_score": ("auuc", n**2 / (n + 1), total * n / 2 / (n + 1)),
+            "qini_score": ("qini_area", n * treated / (n + 1), 0),
+            "get_cumlift": ("uplift@0.3", 1, 0),
+            "uplift_at_k": ("uplift@0.3", 1, 0),
+            "get_qini": ("qini_curve@0.3", treated, 0),
+        }[metric]
+    assert_allclose(REPORT[line.model, name] * factor + shift, line.value)
 
 
-# --------------------------------------------------------------------------------------
 # Formulas and relations
-# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -109,28 +105,6 @@ def test_influence_values_are_derivatives_in_weights(known):
     assert_allclose(errors(found), expected, rtol=1e-4)
 
 
-def test_jackknife_of_distinct_scores():
-    y, score, treatment, _ = trial(800, levels=False)
-    rows = np.arange(800)
-
-    def report_of(kept):
-        columns = y[kept], score[kept]
-        return uplift_report(*columns, treatment=treatment[kept], metrics=AREAS)
-
-    left_out = np.array([report_of(rows != row).estimates for row in rows])
-    jackknife = left_out.std(axis=0) * np.sqrt(799)
-    assert_allclose(errors(report_of(rows >= 0)), jackknife, rtol=0.02)
-
-
-def test_uplift_of_all_rows_is_a_difference_of_two_means():
-    y, score, treatment, _ = trial(400)
-    report = uplift_report(y, score, treatment=treatment, metrics="uplift", top=1)
-    arms = y[treatment], y[~treatment]
-    assert_allclose(report.estimates, arms[0].mean() - arms[1].mean())
-    variance = sum(arm.var() / len(arm) for arm in arms) * 400 / 399
-    assert_allclose(errors(report), np.sqrt(variance))
-
-
 def test_policies_by_inverse_probability_weights():
     y, score, treatment, propensity = trial(400, levels=False)
     is_top = score >= np.sort(score)[-100]
@@ -150,87 +124,51 @@ def test_policies_by_inverse_probability_weights():
     assert_allclose(found.estimates, expected)
 
 
-def test_equal_propensities_do_not_matter():
+@pytest.mark.parametrize(
+    ("change", "metrics"),
+    [
+        (lambda y, score, _: {"propensity": 0.3}, [*AREAS, *AT_TOP]),
+        (
+            lambda y, score, t: {"y_true": ~y, "treatment": ~t},
+            ["auuc", "uplift", "cumulative_gain"],
+        ),
+        (lambda y, score, _: {"y_score": np.exp(score)}, AREAS),
+    ],
+    ids=["equal propensities", "arms and outcomes exchanged", "increasing scores"],
+)
+def test_what_changes_no_metric(change, metrics):
     y, score, treatment, _ = trial(300)
-    options = {"treatment": treatment, "metrics": [*AREAS, *AT_TOP]}
-    reports = [uplift_report(y, score, propensity=p, **options) for p in (None, 0.3)]
-    assert_allclose(*(each.estimates for each in reports))
-    assert_allclose(*map(errors, reports))
-
-
-def test_whole_weights_are_repeated_rows_in_any_order():
-    y, score, treatment, _ = trial(300)
-    rng = np.random.default_rng(1)
-    weights = rng.integers(0, 4, 300)
-    repeated = rng.permutation(np.repeat(np.arange(300), weights))
-    options = {"metrics": [*AREAS, *AT_TOP], "top": 0.25}
-    found = uplift_report(
-        y, score, treatment=treatment, sample_weight=weights, **options
+    columns = {"y_true": y, "y_score": score, "treatment": treatment}
+    first, second = (
+        uplift_report(**columns | changed, metrics=metrics)
+        for changed in ({}, change(y, score, treatment))
     )
-    columns = y[repeated], np.exp(score[repeated])
-    expected = uplift_report(*columns, treatment=treatment[repeated], **options)
-    assert_allclose(found.estimates, expected.estimates)
-
-
-def test_rows_given_twice_are_clusters():
-    columns = y, score, treatment, _ = trial(300)
-    metrics = [*AREAS, *AT_TOP]
-    once = uplift_report(y, score, treatment=treatment, metrics=metrics)
-    twice = [np.tile(each, 2) for each in columns]
-    options = {"treatment": twice[2], "metrics": metrics}
-    found = uplift_report(*twice[:2], groups=np.tile(np.arange(300), 2), **options)
-    assert_allclose(found.estimates, once.estimates)
-    # All but the width of the slope, which depends on the number of rows, is the same.
-    assert_allclose(errors(found), errors(once), rtol=0.01)
-
-
-def test_exchanging_the_arms_and_the_outcomes():
-    y, score, treatment, _ = trial(300)
-    options = {"metrics": ["auuc", "uplift", "cumulative_gain"]}
-    first = uplift_report(y, score, treatment=treatment, **options)
-    second = uplift_report(~y, score, treatment=~treatment, **options)
     assert_allclose(first.estimates, second.estimates)
     assert_allclose(errors(first), errors(second))
 
 
-def test_random_scores_have_a_coefficient_of_zero():
-    rng = np.random.default_rng(0)
-    ratios = []
-    for seed in range(200):
-        y, _, treatment, propensity = trial(400, seed)
-        scores = {"a": rng.normal(size=400), "b": rng.normal(size=400)}
-        options = {"propensity": propensity, "metrics": "qini"}
-        report = uplift_report(y, scores, treatment=treatment, **options)
-        pair = report.differences()["qini", "a", "b"]
-        ratios.append([report["a", "qini"], pair])
-    z = np.array([[float(x) / x.standard_error for x in row] for row in ratios])
-    assert np.all(np.abs(z.mean(axis=0)) < 3 / np.sqrt(200))
-    assert np.all(np.abs(z.std(axis=0) - 1) < 0.15)
-    assert np.all((np.abs(z) > 1.96).mean(axis=0) < 0.1)
-
-
-def test_numbers_are_on_their_own_scale():
+def test_rows_repeated_as_clusters_and_on_another_scale():
     y, score, treatment, _ = trial(300)
+    weights = np.random.default_rng(1).integers(0, 4, 300)
     metrics = ["auuc", "qini_area", *AT_TOP]
-    reports = [
-        uplift_report(scale * y, score, treatment=treatment, metrics=metrics)
-        for scale in (1, 40)
-    ]
-    assert_allclose(reports[0].estimates * 40, reports[1].estimates)
-    assert_allclose(errors(reports[0]) * 40, errors(reports[1]))
+    once = uplift_report(
+        y, score, treatment=treatment, metrics=metrics, sample_weight=weights
+    )
+    repeated = np.random.default_rng(2).permutation(np.repeat(np.arange(300), weights))
+    options = {"treatment": treatment[repeated], "metrics": metrics}
+    found = uplift_report(40 * y[repeated], score[repeated], groups=repeated, **options)
+    assert_allclose(found.estimates, 40 * once.estimates)
+    # All but the width of the slope, which depends on the number of rows, is the same.
+    assert_allclose(errors(found), 40 * errors(once), rtol=0.01)
 
 
-# --------------------------------------------------------------------------------------
 # Reports
-# --------------------------------------------------------------------------------------
 
 
 def test_a_band_over_shares():
-    shares = [0.5, *np.arange(1, 5) / 10, *np.arange(6, 11) / 10]
-    scores = ROWS[["age", "distance"]]
-    report = uplift_report(
-        ROWS["y"], scores, treatment=ROWS["treatment"], metrics="qini_curve", top=shares
-    )
+    shares = [0.5, 0.1, 0.3, 0.9]
+    columns, options = (ROWS["y"], ROWS[["age", "distance"]]), OPTIONS | {"top": shares}
+    report = uplift_report(*columns, **options | {"metrics": "qini_curve"})
     display = report.plot()
     (ax,) = display.axes_
     assert ax.get_title() == "qini_curve"
@@ -239,10 +177,7 @@ def test_a_band_over_shares():
         assert_allclose(line.get_xdata(), sorted(shares))
     joint, alone = report["age", "qini_curve@0.5"], report.individual()
     assert joint.low < alone["age", "qini_curve@0.5"].low
-    mixed = uplift_report(
-        ROWS["y"], scores, treatment=ROWS["treatment"], metrics=["qini", "uplift"]
-    )
-    assert not hasattr(mixed.plot(), "bands_")
+    assert not hasattr(REPORT.plot(), "bands_")
 
 
 @pytest.mark.parametrize(
@@ -290,53 +225,37 @@ def test_few_treated_rows_have_the_width_of_welch():
     assert np.mean(ratios) == pytest.approx(1, abs=0.03)
 
 
-def test_few_events_warn():
-    y, score, treatment, _ = trial(300)
-    y = np.arange(300) < 3
-    report = uplift_report(y, score, treatment=treatment, metrics="uplift")
-    with pytest.warns(SmallSampleWarning):
-        _ = report["y_pred", "uplift@0.1"].low
-
-
 Y, SCORE, TREATMENT, _ = trial(60, levels=False)
+FRAME = pd.DataFrame({"score": SCORE, "treatment": TREATMENT}).rename_axis("row")
+MISTAKES = table(r"""
+treatment=TREATMENT + 1 -> treatment must hold 0 and 1, got \[1. 2.\]
+treatment=np.ones(60) -> treatment must hold 0 and 1, got \[1.\]
+treatment=TREATMENT[:9] -> treatment must have an entry for each of the 60
+y_score=FRAME["score"], treatment=FRAME["treatment"][::-1]
+    -> treatment must have the same index as
+propensity=1.0 -> propensity must be in \(0, 1\), got 1 to 1
+propensity=TREATMENT * 0.5 -> propensity must be in .* got 0 to 0.5
+propensity=[0.5] * 9 -> propensity must have an entry for each of the 60
+top=1.2 -> top must be above 0 and at most 1, got \[1.2\]
+top=0.0 -> top must be above 0 and at most 1, got \[0.0\]
+top=[0.1, 0.1] -> top must be distinct
+top=0.001 -> ^top must be .* uplift .* control rows above the cutoff
+top=1, metrics="policy_gain" -> control rows below the cutoff, got 1
+metrics="quini" -> did you mean 'qini'
+metrics=[] -> metrics must hold at least one
+y_true=Y * 2, metrics="qini" -> y_true must contain only 0 and 1 for
+y_true=Y * 0, metrics="qini" -> y_true must contain only 0 and 1 for
+y_true=np.stack([Y, Y], 1), y_score={"A": np.ones((60, 2))} -> y_true
+y_score=SCORE[:9] -> y_score must have
+weights=Y -> sample_weight
+""")
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"treatment": TREATMENT + 1}, r"treatment must hold 0 and 1, got \[1. 2.\]"),
-        ({"treatment": np.ones(60)}, r"treatment must hold 0 and 1, got \[1.\]"),
-        (
-            {"treatment": TREATMENT[:9]},
-            "treatment must have an entry for each of the 60",
-        ),
-        ({"propensity": 1.0}, r"propensity must be in \(0, 1\), got 1 to 1"),
-        ({"propensity": TREATMENT * 0.5}, "propensity must be in .* got 0 to 0.5"),
-        ({"propensity": [0.5] * 9}, "propensity must have an entry for each of the 60"),
-        ({"top": 1.2}, r"top must be above 0 and at most 1, got \[1.2\]"),
-        ({"top": 0.0}, r"top must be above 0 and at most 1, got \[0.0\]"),
-        ({"top": [0.1, 0.1]}, "top must be distinct"),
-        (
-            {"top": 0.001},
-            "^top must be .* uplift .* control rows above the cutoff",
-        ),
-        (
-            {"top": 1, "metrics": "policy_gain"},
-            "control rows below the cutoff, got 1",
-        ),
-        ({"metrics": "quini"}, "did you mean 'qini'"),
-        ({"metrics": []}, "metrics must hold at least one"),
-        ({"y_true": Y * 2, "metrics": "qini"}, "y_true must contain only 0 and 1 for"),
-        ({"y_true": Y * 0, "metrics": "qini"}, "y_true must contain only 0 and 1 for"),
-        ({"y_true": np.stack([Y, Y], 1), "y_score": {"A": np.ones((60, 2))}}, "y_true"),
-        ({"y_score": SCORE[:9]}, "y_score must have"),
-        ({"weights": Y}, "sample_weight"),
-    ],
-)
-def test_mistakes_are_named(options, match):
-    given = {"y_true": Y, "y_score": SCORE, "treatment": TREATMENT} | options
-    with pytest.raises((ValueError, TypeError, KeyError), match=match):
-        uplift_report(**{"metrics": "uplift"} | given)
+@pytest.mark.parametrize(("options", "message"), MISTAKES)
+def test_mistakes_are_named(options, message):
+    given = {"y_true": Y, "y_score": SCORE, "treatment": TREATMENT}
+    with pytest.raises((ValueError, TypeError, KeyError), match=message):
+        uplift_report(**{"metrics": "uplift"} | given | eval(f"dict({options})"))
 
 
 @pytest.mark.parametrize("names", [{}, {"propensity": "p", "sample_weight": "w"}])
@@ -350,11 +269,3 @@ def test_columns_of_a_frame(names):
     assert list(found) == list(expected)
     assert_allclose(found.estimates, expected.estimates)
     assert_allclose(errors(found), errors(expected))
-
-
-def test_rows_are_aligned():
-    frame = pd.DataFrame({"y": Y, "score": SCORE, "treatment": TREATMENT})
-    with pytest.raises(
-        ValueError, match="treatment must have the same index as y_true"
-    ):
-        uplift_report(frame["y"], SCORE, treatment=frame["treatment"][::-1])
