@@ -197,13 +197,16 @@ def test_averages_without_any_true_target(measure, average):
 @pytest.mark.parametrize(
     ("metric", "kind", "message"),
     table(r"""
-PrecisionCI(average="macro") -> never predicted -> for the class '2', .* of 0.33 in
+PrecisionCI(average="macro") -> never predicted
+    -> for the class '2', .* weight in the average is 0.33
 PrecisionCI(average=None) -> never predicted -> precision\[2\] of y_pred
-RecallCI(average="macro") -> never true -> for the class '2', .* of 0.33 in
+RecallCI(average="macro") -> never true
+    -> for the class '2', .* weight in the average is 0.33
 RecallCI(average=None) -> never true -> recall\[2\] of y_pred: undefined
-F1CI(average="macro", labels=[0, 9]) -> never true -> class '9', .* of 0.5 in
+F1CI(average="macro", labels=[0, 9]) -> never true
+    -> class '9', .* weight in the average is 0.5
 F1CI(average="macro", labels=[0, *range(3, 19)]) -> never true
-    -> the classes '3', '4', '5', '6' and 12 others, .* of 0.94 in the average
+    -> the classes '3', '4', '5', '6' and 12 others, .* weight in the average is 0.94
 F1CI(average="micro", labels=[9]) -> never true -> the whole range
 """),
 )
@@ -400,7 +403,8 @@ CohenKappaCI()(*ANSWERS) -> a single target for .*, got 3
 RocAucCI()(TARGETS.y, ONES[:, 0]) -> for each of the targets \[0, 1, 2\], got
 RocAucCI()(TARGETS.y, ONES[:, :2]) -> targets .*, got shape \(150, 2\)$
 RocAucCI(pos_label=1)(TARGETS.y, ONES) -> pos_label must not be set
-RocAucCI(labels=[0, 1])(TARGETS.y, ONES) -> must be all targets in the
+RocAucCI(labels=[0, 1])(TARGETS.y, ONES)
+    -> labels must be \[0, 1, 2\], all targets in the
 LogLossCI()(TARGETS.y, 0.3 * ONES) -> a row with the sum 0.9
 F1CI().from_confusion_matrix(np.eye(3)) -> two labels, got 3; set average
 F1CI(average="macro", method="score").from_confusion_matrix(np.eye(17))

@@ -393,7 +393,7 @@ PILOT.sample_size(requirement={"f1": (">=", "high")}, power=0.8)
     -> value must be a number
 GRADES.sample_size(0.05, samples_per_item=2, requirement=">= 0.4", power=0.8)
     -> ^half_width must be passed instead .* got
-PILOT.sample_size({}) -> half_width must be a number or a mapping of at least one
+PILOT.sample_size({}) -> half_width must be a number or a mapping with at least one
 PILOT.sample_size({"mcc": 0.1}) -> half_width must be a number or a mapp
 PILOT.sample_size({"f1": None}) -> half_width must be a finite number
 COMPARED.sample_size() -> either half_width must be given, or power

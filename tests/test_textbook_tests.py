@@ -303,7 +303,7 @@ def test_twins_as_groups_are_as_certain_as_one_of_each():
 def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():
     X, y = make_classification(60, flip_y=0.3, random_state=0)
     options = {"resampling": "bootstrap-632+", "cv": 50}
-    with pytest.raises(ValueError, match="not f1; use"):
+    with pytest.raises(ValueError, match="got f1; use"):
         cross_validate_report(
             KNeighborsClassifier(1), X, y, metrics=["accuracy", "f1"], **options
         )

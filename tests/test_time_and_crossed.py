@@ -291,7 +291,7 @@ in_time(method="newey-west", lags=-1) -> lags must be a whole number
 in_time(method="newey-west", cosines=5)
     -> cosines must not be given with method='newey-west', got 5
 in_time(cosines=0) -> cosines must be a whole number
-in_time(cosines=N) -> cosines must be fewer than .*, got 400 with
+in_time(cosines=N) -> cosines must be less than .*, got 400 with
 in_time(np.arange(N) // 2) -> at least four rows each, got a series of 2
 in_time(time=MONTH[1:]) -> design\.time must have an entry for each
 AccuracyCI()(Y, P, design=Crossed(ITEM, LACKING))

@@ -180,7 +180,7 @@ def finish(
     reports : dict of str to Report
         Reports by name. `require` and `fail_if` refer to the first report.
     rows : JointAccumulator, optional
-        Accumulated counts, which can be saved.
+        Accumulator of the rows, which `save` writes to a file.
     gate : SequentialReport, optional
         Verdicts on the requirements, if the requirements were evaluated at several
         numbers of rows.

@@ -488,7 +488,8 @@ class JointEstimate:
         `crit` contains the critical values of lower and upper limits, as an array of
         shape (n, 2), and `z` is the normal quantile of the confidence level. The limits
         of a negated measure, such as a negative loss, are the negated limits of the
-        measure. Undefined classes and bins widen the interval.
+        measure. If the measure is undefined for some class, or scores are binned, the
+        limits include all possible values of the measure.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, indices, tasks in self._tasks_by_method(positions):

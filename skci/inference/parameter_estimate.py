@@ -203,9 +203,9 @@ class ParameterEstimate:
     def _variance_components(self, influence: Array) -> Iterable[Component]:
         """Compute the variance components from totals of influence values by unit.
 
-        A second column indicates the rows on which the parameter depends, unless the
-        parameter depends on all rows and rows are independent. Rows with equal outcomes
-        are pooled if the design allows pooling.
+        If the parameter depends on some of the rows only, or rows are not independent,
+        the design also adds up an indicator of the rows on which the parameter depends.
+        Rows with equal outcomes are pooled if the design allows pooling.
         """
         rows, design, index = self._pooled
         columns = [influence]
@@ -285,9 +285,11 @@ class ParameterEstimate:
 
     @property
     def _classes_cross(self) -> bool:
-        """Whether two areas under curves have classes that overlap only partly.
+        """Whether two areas under curves are computed from partly different rows.
 
-        Influence values then do not have mean zero in the overlap.
+        This is the case if a class of one area and a class of the other area have some
+        rows in common, and each class has other rows. The influence values of an area
+        do not have mean zero over the common rows.
         """
         partitions = {
             tuple(cells.tobytes() for cells in classes): classes

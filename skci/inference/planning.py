@@ -345,7 +345,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Return the asymptotic critical value, and standard errors for a single row."""
+    """Return the critical value for many rows, and standard errors times root n."""
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations

@@ -248,9 +248,9 @@ def _sums_of_cells(
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Return a parameter with pseudo-counts that are weighted by stratum.
+    """Return a parameter after its pseudo-counts are weighted by stratum.
 
-    The pseudo-counts of a stratum have the same weight as the rows of the stratum.
+    Each pseudo-count of a stratum has the weight of a row of the stratum.
     """
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)

@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """Grade with a number of units, for aggregates such as a weighted mean.
+    """Grade of a sample with its size, for aggregates such as a weighted mean.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def _accompanies(file: LogFile) -> bool:
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Yield the samples and the printed numbers of a log.
+    """Yield the samples of a log, and the numbers that the harness printed.
 
     Each epoch of an evaluation is a run.
     """

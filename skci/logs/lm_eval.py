@@ -46,9 +46,9 @@ _KNOWN = {*_MEANS, *_DEFAULTS.values(), *_CORPUS.values()}
 
 
 def _samples(file: LogFile) -> Iterator[Sample | Statement]:
-    """Yield the metrics of each document, and the printed numbers.
+    """Yield the metrics of each document, and the numbers that the harness printed.
 
-    A scorer consists of a metric and the filter that was applied to the answers.
+    A scorer is a metric with the filter that was applied to the answers.
     """
     named = _NAME.fullmatch(file.stem)
     task = named["task"] if named else file.stem

@@ -549,9 +549,9 @@ class ConfidenceBandDisplay(Display):
         ----------
         ax : matplotlib Axes or sequence of them, optional
             Axes for each metric; by default, axes of a new figure. The numbers of rows
-            are drawn only if an additional Axes is passed. Curves on empty axes have
-            the colours of the models. If the axes already contain curves, the next
-            colours are used, and the diagonal is not drawn again.
+            are drawn only if an additional Axes is passed. If the axes already contain
+            curves, the added curves have other colours, and the diagonal reference line
+            is not drawn again.
         title : str, optional
             Title of the figure.
         name : str, optional

@@ -253,13 +253,13 @@ class Problem:
 def newton(
     problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Find points on profile likelihoods by Newton's method.
+    """Solve for one point on the profile likelihood of each sample by Newton's method.
 
-    A point on a profile is found for each sample in `index`. `target` contains the
-    values of the functionals at the points or, if `by_root` is true, the square roots
-    of the test statistics. `x` contains starting points, and `f` contains the
-    proportions that define the likelihoods. Returns the points, and a mask of
-    convergence.
+    `index` contains the indices of the samples. `target` contains the values of the
+    functionals at the points or, if `by_root` is true, the square roots of the test
+    statistics. `x` contains starting points, and `f` contains the proportions that
+    define the likelihoods. The function returns the points, and a mask of the samples
+    for which Newton's method has converged.
     """
     rows = np.arange(len(index))
     converged = np.zeros(len(index), dtype=bool)
