@@ -408,11 +408,11 @@ def make_metric_ci(
         be smooth: ``np.abs`` is allowed.
     reads : {"numbers", "labels", "scores", "items"}, optional
         Kind of the predictions. "items" are objects of any type, such as lists of
-        words, spans or boxes, or rows of an array. With `features`, the default is
-        "numbers"; "labels" (passed as arrays of objects) and "items" are also accepted.
-        With ``of="rows"``, all kinds are accepted, and the default is "labels" unless a
-        report also has scores. In one report, metrics of any kind except "numbers" can
-        be combined with accuracy and AUC.
+        words, or rows of an array. With `features`, the default is "numbers"; the other
+        possible kinds are "items" and "labels", which the function receives as arrays
+        of objects. With ``of="rows"``, every kind is possible. The default is then
+        "labels", unless a report also has scores. A report can combine metrics of any
+        kind except "numbers" with accuracy and AUC.
     of : {"rows"}, optional
         "rows" means that `g` is a function of the rows, ``g(y_true, y_pred)``. By
         default, `g` is a function of proportions or means.

@@ -107,9 +107,9 @@ class EvaluatedPool:
             is_mean = change <= _ROUNDING * np.abs(loss).max()
             if not (is_mean and math.isfinite(best)):
                 raise ValueError(
-                    "metrics of the bootstrap must be means over rows with a finite "
-                    "best value, such as accuracy, log_loss and mean_squared_error, "
-                    f"got {parameter.key.metric}; use resampling='jackknife'"
+                    "metrics of the bootstrap must be means over rows and have a "
+                    "finite best value, as accuracy and log_loss have, got "
+                    f"{parameter.key.metric}; use resampling='jackknife'"
                 )
             losses.append(np.append(loss, 0)[parameter.index])
         return np.array(losses)
