@@ -341,7 +341,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
     """
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
-        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+        raise TypeError(f"{name} must contain numbers, got dtype {array.dtype}")
     if array.dtype.kind == "O":
         array = _as_floats(array, name)
     with np.errstate(over="ignore"):
@@ -354,7 +354,7 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
         value = np.atleast_1d(numbers)[tuple(position)]
         hint = "; a missing value is NaN or None" if missing else ""
         raise ValueError(
-            f"{name} must hold finite numbers, got {value} in row {position[0]}"
+            f"{name} must contain finite numbers, got {value} in row {position[0]}"
             f"{hint or missing_hint(name, value)}"
         )
     return numbers
@@ -373,7 +373,7 @@ def as_whole_numbers(
     ]
     if len(strange):
         raise ValueError(
-            f"{name} must hold whole numbers up to 2**53{meaning}, got {strange[0]}"
+            f"{name} must contain whole numbers up to 2**53{meaning}, got {strange[0]}"
             f"{hint}"
         )
     return numbers.astype(np.int64)
@@ -386,13 +386,13 @@ def _as_floats(array: Array, name: str) -> Array:
     strange = [value for value in values if type(value) not in kinds]
     for value in strange:
         if not is_missing(value):
-            raise TypeError(f"{name} must hold numbers, got {value!r}")
+            raise TypeError(f"{name} must contain numbers, got {value!r}")
     if strange:
         values = [value if type(value) in kinds else math.nan for value in values]
     try:
         return np.array(values, dtype=float).reshape(array.shape)
     except OverflowError as error:
-        raise ValueError(f"{name} must hold finite numbers: {error}") from error
+        raise ValueError(f"{name} must contain finite numbers: {error}") from error
 
 
 class Assumed(str):
@@ -497,7 +497,7 @@ def check_nonnegative(numbers: Array, name: str) -> None:
         error = ValueError if numbers.any() else AllZeroError
         got = f"{numbers.min()} to {numbers.max()}" if numbers.size else "none"
         raise error(
-            f"{name} must hold finite numbers, none negative and not all zero, got "
+            f"{name} must contain finite numbers, none negative and not all zero, got "
             f"{got}"
         )
 
@@ -514,7 +514,7 @@ def check_sizes(
     strange = sizes[(sizes < minimum) | (sizes > maximum)]
     if len(strange):
         raise ValueError(
-            f"{name} must hold {kind} that are 0 or have an absolute value from "
+            f"{name} must contain {kind} that are 0 or have an absolute value from "
             f"{minimum:g} to {maximum:g}, got {strange[0]:g}"
         )
 
@@ -587,7 +587,9 @@ def check_names(
     is_single = isinstance(names, str) or not is_iterable(names)
     checked = [as_name(name) for name in ([names] if is_single else names)]
     if not checked:
-        raise ValueError(f"{kind}s must hold at least one of {valid_names}, got none")
+        raise ValueError(
+            f"{kind}s must contain at least one of {valid_names}, got none"
+        )
     for name in checked:
         check_valid_name(name, valid_names, kind)
     return checked
@@ -607,7 +609,7 @@ def named_values(values: Any, parameter: str) -> dict[str, Any]:
             )
         named[str(pair[0])] = pair[1]
     if not named:
-        raise ValueError(f"{parameter} must hold at least one entry, got none")
+        raise ValueError(f"{parameter} must contain at least one entry, got none")
     if len(named) < len(pairs):
         check_distinct([str(name) for name, _ in pairs], parameter)
     return named

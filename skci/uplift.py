@@ -341,7 +341,9 @@ def uplift_report(
     check_length(flat(sample.truth), len(sample.truth), "y_true", "treatment")
     counts, y, treated = sample.rows.counts, sample.truth[:, 0], numbers["treatment"]
     if {*treated.tolist()} != {0, 1}:
-        raise ValueError(f"treatment must hold 0 and 1, got {np.unique(treated)[:5]}")
+        raise ValueError(
+            f"treatment must contain 0 and 1, got {np.unique(treated)[:5]}"
+        )
     is_binary, weights = bool(np.isin(y, (0, 1)).all()), counts / counts.sum()
     if propensity is None:
         propensity = weights @ treated

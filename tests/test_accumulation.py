@@ -415,10 +415,10 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 {"y_pred": {"A": [0, 1], "C": [0, 1]}} -> batches must have the same models
 {"groups": [0, 1]} -> batches must all have groups or none
 {"by": ["f", "m"]} -> batches must all have by or none
-{"y_true": [0, 2]} -> must hold two labels, got 3
+{"y_true": [0, 2]} -> must contain two labels, got 3
 {"y_true": [1, 2], "y_pred": {"A": [1, 2], "B": [2, 2]}}
-    -> batches together must hold two labels, got 3: 0, 1, 2; compare
-{"y_true": [0, np.nan]} -> y_true must hold
+    -> batches together must contain two labels, got 3: 0, 1, 2; compare
+{"y_true": [0, np.nan]} -> y_true must contain
 {"sample_weight": [0, -1]} -> sample_weight must
 {"sample_weight": [0, np.nan]} -> sample_weight must
 {"sample_weight": [0]} -> sample_weight must
@@ -453,7 +453,7 @@ def test_subgroups_of_batches_are_by_the_same_columns():
 @pytest.mark.parametrize(
     ("metric", "labels", "message"),
     [
-        ("f1", [1, 2], "must hold two labels, got 3: 0, 1, 2"),
+        ("f1", [1, 2], "must contain two labels, got 3: 0, 1, 2"),
         ("accuracy", ["0", "1"], "must have labels of one type"),
     ],
 )

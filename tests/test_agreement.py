@@ -131,7 +131,7 @@ def test_subgroups_and_groups():
 TWO = [[0, 1], [1, 1]]
 MISTAKES = table(rf"""
 TWO, metrics="kappa" -> metric must be one of \['percent'
-TWO, metrics=[] -> metrics must hold at least one of \['percent'
+TWO, metrics=[] -> metrics must contain at least one of \['percent'
 [0, 1, 1] -> ratings.* must have one row .* got shape \(3,\)
 [[0], [1]] -> ratings.* must have one row .* got shape \(2, 1\)
 [[0, 0], [0, 0]] -> ratings must have at least two .* got

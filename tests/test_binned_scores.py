@@ -219,5 +219,5 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
     with pytest.raises(ValueError, match="score_bins needs scores of two labels"):
         accumulator.update([0, 1, 2], y_score=np.eye(3))
     scores = accumulated({"A": 2 * SMOOTH}, 10, ["log_loss"])
-    with pytest.raises(ValueError, match=r"must hold probabilities.* to [^;]*$"):
+    with pytest.raises(ValueError, match=r"must contain probabilities.* to [^;]*$"):
         scores.report()

@@ -167,12 +167,15 @@ def test_display():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y_score": 2 * RIGHT}, "^y_score must hold probabilities for a calibration"),
-        ({"y_score": {"a": -RIGHT}}, r"^y_score\['a'\] must hold probabilities"),
+        (
+            {"y_score": 2 * RIGHT},
+            "^y_score must contain probabilities for a calibration",
+        ),
+        ({"y_score": {"a": -RIGHT}}, r"^y_score\['a'\] must contain probabilities"),
         ({"n_bins": 0}, "^n_bins must be a whole number from 1"),
         ({"n_bins": 2.5}, "^n_bins must be a whole number from 1"),
         ({"strategy": "kmeans"}, "^strategy must be one of"),
-        ({"y_true": Y**0}, "^y_true must hold two labels, got 1 only"),
+        ({"y_true": Y**0}, "^y_true must contain two labels, got 1 only"),
         ({"method": "bootstrap"}, "^method must be one of"),
     ],
 )

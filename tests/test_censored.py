@@ -184,7 +184,7 @@ decision_curve_report(Y, MODELS, time=1, pos_label=1)
 skci.NetBenefitCI(0.2, method="score", time=1)(Y, A)
     -> ^method='score' needs .* use one of \['delta', 'hall'\]
 skci.NetBenefitCI(0.2, time=1)(Y, NOISE[0])
-    -> ^y_score must hold probabilities for 'net_benefit@0.2@1', got
+    -> ^y_score must contain probabilities for 'net_benefit@0.2@1', got
 skci.CalibrationSlopeCI(time=1)(Y[:, 0], A)
     -> ^y_true must be an array of events, 0 or 1, and times
 joint_report(Y, y_score=MODELS, metrics=["concordance", "net_benefit@0.2"])

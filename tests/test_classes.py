@@ -387,7 +387,7 @@ F1CI(average="macro", method="plus-four")(*LABELS)
 CohenKappaCI(weights="cubic")(*LABELS) -> weights must be one of
 RocAucCI()(THREE.y, ONES[:, 0]) -> for each of the labels \[0, 1, 2\], got
 RocAucCI()(THREE.y, ONES[:, :2]) -> got shape \(150, 2\)
-RocAucCI()(THREE.y, ONES * np.nan) -> must hold finite numbers
+RocAucCI()(THREE.y, ONES * np.nan) -> must contain finite numbers
 RocAucCI(average="binary")(THREE.y, ONES) -> average must be one of
 LogLossCI()(THREE.y, 0.3 * ONES) -> a row with the sum 0.9
 LogLossCI()(THREE.y, 2 * ONES) -> probabilities for 'log_loss', got
@@ -396,7 +396,7 @@ F1CI(average="macro", pos_label=1)(*ANSWERS)
 MACRO(TARGETS.y, TARGETS.p[:, :2])
     -> y_pred must have the same shape as y_true, \(150, 3\), got \(150, 2\)
 MACRO(TARGETS.y, THREE.p) -> a column for each target, got
-MACRO(TARGETS.y, 2 * TARGETS.p) -> must hold 0 or 1 for each
+MACRO(TARGETS.y, 2 * TARGETS.p) -> must contain 0 or 1 for each
 F1CI(average="micro", method="plus-four")(*ANSWERS) -> use one of
 MatthewsCorrCoefCI()(*ANSWERS) -> a single target for .*, got 3
 CohenKappaCI()(*ANSWERS) -> a single target for .*, got 3

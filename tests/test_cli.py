@@ -415,27 +415,45 @@ MALFORMED = {
     "text after quotation": (GOOD + '1,"1"1,0,.5,1,1\n', "line 4: ',' expected"),
     "no number as label": (
         GOOD + "1,maybe,0,.5,1,1\n",
-        "row 3: y_true and y_pred['a'] must hold labels of one type, got number in",
+        "row 3: y_true and y_pred['a'] must contain labels of one type, got number in",
     ),
     "late text": (HEAD + ROW * 200 + "x,1,1,.5,1,1\n", "row 201: y_true and y_pred['a"),
-    "score as label": (GOOD + "1,.75,0,.5,1,1\n", "row 3: y_pred['a'] must hold class"),
+    "score as label": (
+        GOOD + "1,.75,0,.5,1,1\n",
+        "row 3: y_pred['a'] must contain class",
+    ),
     "text and numbers": (
         HEAD + "yes,1,0,.5,1,1\nno,0,0,.5,1,1\n",
-        "row 1: y_true and y_pred['a'] must hold labels of one type, got str in y_true",
+        "row 1: y_true and y_pred['a'] must contain labels of one type, got str in y",
     ),
-    "no label": (GOOD + "1,,0,.5,1,1\n", "row 3: y_pred['a'] must hold a label in ev"),
-    "NA": (GOOD + "NA,1,0,.5,1,1\n", "row 3: y_true must hold a label in every row, g"),
-    "no score": (GOOD + "1,1,1,,1,1\n", "row 3: y_score['a'] must hold finite numbers"),
-    "text as score": (GOOD + "1,1,1,high,1,1\n", "y_score['a'] must hold numbers, got"),
-    "text as weight": (GOOD + "1,1,1,.5,heavy,1\n", "row 3: sample_weight must hold n"),
+    "no label": (
+        GOOD + "1,,0,.5,1,1\n",
+        "row 3: y_pred['a'] must contain a label in ev",
+    ),
+    "NA": (
+        GOOD + "NA,1,0,.5,1,1\n",
+        "row 3: y_true must contain a label in every row, g",
+    ),
+    "no score": (
+        GOOD + "1,1,1,,1,1\n",
+        "row 3: y_score['a'] must contain finite numbers",
+    ),
+    "text as score": (
+        GOOD + "1,1,1,high,1,1\n",
+        "y_score['a'] must contain numbers, got",
+    ),
+    "text as weight": (
+        GOOD + "1,1,1,.5,heavy,1\n",
+        "row 3: sample_weight must contain n",
+    ),
     "after lines in cells": (
         'y,a,s,w,n,"a note\nof two lines"\n1,1,.5,1,1,"two\r\nlines\n"\n\n1,,0,1,1,\n',
-        "row 2: y_pred['a'] must hold a label in every row",
+        "row 2: y_pred['a'] must contain a label in every row",
     ),
     "negative weight": (GOOD + "1,1,1,.5,-1,1\n", "none negative"),
     "zero weights": (HEAD + "1,1,1,.5,0,1\n", "rows with weights and counts above"),
-    "fraction as count": (GOOD + "1,1,1,.5,1,1.5\n", "row 3: counts must hold"),
-    "three labels": (GOOD + "2,1,1,.5,1,1\n", "must hold two labels, got 3"),
+    "fraction as count": (GOOD + "1,1,1,.5,1,1.5\n", "row 3: counts must contain"),
+    "three labels": (GOOD + "2,1,1,.5,1,1\n", "must contain two labels, got 3"),
 }
 
 
@@ -456,11 +474,16 @@ def test_malformed_files_have_one_line(kind, tmp_path, fails):
     [
         (".parquet", "a", [1, 0, None], "row 3: y_pred must have a value in every row"),
         (".arrow", "a", [1, 0, None], "row 3: y_pred must have a value in every row"),
-        (".parquet", "a", [1.0, 0.5, 1.0], "row 2: y_pred['a'] must hold class labels"),
+        (
+            ".parquet",
+            "a",
+            [1.0, 0.5, 1.0],
+            "row 2: y_pred['a'] must contain class labels",
+        ),
         (".parquet", "a", [1, 0, np.nan], "row 3: y_pred must have a value in every"),
-        (".parquet", "a", [b"1", b"0", b"0"], "row 1: y_pred['a'] must hold labels"),
-        (".parquet", "a", [[1], [0], [0]], "row 1: y_pred['a'] must hold labels"),
-        (".parquet", "s", ["x", "y", "z"], "row 1: y_score['a'] must hold numbers"),
+        (".parquet", "a", [b"1", b"0", b"0"], "row 1: y_pred['a'] must contain labels"),
+        (".parquet", "a", [[1], [0], [0]], "row 1: y_pred['a'] must contain labels"),
+        (".parquet", "s", ["x", "y", "z"], "row 1: y_score['a'] must contain numbers"),
         (".arrows", "s", [0.5, np.inf, 0.1], "row 2: y_score must have a value in"),
         (".parquet", "t", [1, 2, 3], "must have one column 'a', got 'y', 's' and 't'"),
     ],

@@ -286,8 +286,8 @@ NetBenefitCI(0)(Y, RIGHT)
 skci.StandardizedNetBenefitCI(1)(Y, RIGHT) -> ^threshold must be .* excluded, got 1
 InterventionsAvoidedCI("0.1")(Y, RIGHT) -> ^threshold must be .* excluded, got '0.1'
 NetBenefitCI(np.nan)(Y, RIGHT) -> ^threshold must be .*, both excluded, got nan
-NetBenefitCI(0.2)(Y, LOGIT) -> ^y_score must hold probabilities for
-CalibrationSlopeCI()(Y, LOGIT) -> ^y_score must hold probabilities for
+NetBenefitCI(0.2)(Y, LOGIT) -> ^y_score must contain probabilities for
+CalibrationSlopeCI()(Y, LOGIT) -> ^y_score must contain probabilities for
 ObservedToExpectedCI()(np.arange(N) % 3, np.full((N, 3), 1 / 3)) -> two
 decision_curve_report(Y, RIGHT, thresholds=[0.1, 1.0])
     -> ^thresholds must be probabilities above 0 and
@@ -297,7 +297,7 @@ decision_curve_report(Y, RIGHT, method="wilson")
     -> ^method='wilson' needs a proportion
 decision_curve_report(Y, {"treat all": RIGHT})
     -> ^y_score must have distinct names, got the duplicates .'treat all'.
-decision_curve_report(np.ones(N), RIGHT) -> must hold two labels
+decision_curve_report(np.ones(N), RIGHT) -> must contain two labels
 decision_curve_report(Y, RIGHT, metrics="f1")
     -> metric must be one of \['net_benefit',
 SquaredCalibrationErrorCI(n_bins=0)(Y, RIGHT) -> ^n_bins must be a whole number

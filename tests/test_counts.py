@@ -141,12 +141,12 @@ def test_a_table_of_counts_is_its_confusion_matrix(dtype):
 @pytest.mark.parametrize(
     ("counts", "message"),
     table(r"""
-[1, 1.5, 1] -> counts must hold whole numbers .* got 1.5; pass weights
-[1, -1, 1] -> counts must hold finite numbers, none negative
-[0, 0, 0] -> counts must hold finite numbers, .* not all zero
-[1, np.nan, 1] -> counts must hold finite numbers, got nan in row
-[1, 2.0**60, 1] -> counts must hold whole numbers up to 2\*\*53
-["a", "b", "c"] -> counts must hold numbers, got 'a'
+[1, 1.5, 1] -> counts must contain whole numbers .* got 1.5; pass weights
+[1, -1, 1] -> counts must contain finite numbers, none negative
+[0, 0, 0] -> counts must contain finite numbers, .* not all zero
+[1, np.nan, 1] -> counts must contain finite numbers, got nan in row
+[1, 2.0**60, 1] -> counts must contain whole numbers up to 2\*\*53
+["a", "b", "c"] -> counts must contain numbers, got 'a'
 [1, 1] -> counts must have an entry for each of the 3 rows
 3 -> counts must be an array of numbers, got int
 """),

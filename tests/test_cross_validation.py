@@ -576,13 +576,13 @@ PLAIN = cross_validate(BAYES, X, Y)
 PLAIN -> return_indices=True, got \['fit_time'
 {"a": PLAIN} -> return_indices=True, got \['fit_time'
 [FITTED] -> return_indices=True, got list
-{} -> cv_results must hold at least one entry
+{} -> cv_results must contain at least one entry
 {"a": FITTED, "b": OTHER} -> cv_results must have the same splits
 REPEATED -> cv_results must test each row at most once
 FITTED | {"estimator": []}
-    -> ^cv_results must hold an estimator for each split, got 0 estimators for 3 splits
+    -> ^cv_results must contain an estimator for each split, got 0 estimators for 3
 {"a": FITTED, "b": FITTED | {"estimator": FITTED["estimator"][:2]}}
-    -> ^cv_results must hold an estimator for each split, got 2 estimators for 3 splits
+    -> ^cv_results must contain an estimator for each split, got 2 estimators for 3
 """),
 )
 def test_results_that_hold_no_common_models_are_refused(results, message):

@@ -371,7 +371,7 @@ OF_ROUNDING = np.where(np.arange(len(Y)) % 7, 0.1, 1000 / 3)
     table(r"""
 y_true=Y**0 -> ^y_true must contain .* got 400 positive rows out of 400$
 y_true=0 * Y -> ^y_true must contain .* got 0 positive rows out of 400$
-y_true=Y + 0.5 -> ^y_true must hold class labels, got continuous
+y_true=Y + 0.5 -> ^y_true must contain class labels, got continuous
 y_true=[False] * 400 -> ^y_true must contain two labels
 y_score=SCORES * 0 + 0.5 -> ^y_score must contain two .* got only 0.5$
 y_score=SCORES**0, sample_weight=OF_ROUNDING
@@ -380,9 +380,9 @@ y_score=MODELS, thresholds={"A": [0.5]} -> ^thresholds must name the models .* g
 y_score=MODELS, thresholds={"A": [0.5], "B 2": [1, 1]}
     -> ^thresholds\['B 2'\] must be distinct
 y_score={"A": SCORES, "B": SCORES * 0} -> ^y_score\['B'\] must contain two scores
-thresholds=[] -> ^thresholds must hold at least one number
+thresholds=[] -> ^thresholds must contain at least one number
 thresholds=[0.5, 0.5] -> ^thresholds must be distinct
-sample_weight=-WEIGHTS -> ^sample_weight must hold finite numbers
+sample_weight=-WEIGHTS -> ^sample_weight must contain finite numbers
 sample_weight=1.0 * Y -> ^y_true must contain two labels
 pos_label=7 -> ^pos_label must be one of the labels \[0, 1\], got 7
 method="bootstrap" -> ^method must be one of

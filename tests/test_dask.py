@@ -111,7 +111,7 @@ def test_blocks_of_unknown_sizes_or_without_rows():
     ):
         joint_report(chosen[0], cut, metrics="recall")
     none = in_blocks(Y)[in_blocks(Y > 1)]
-    with pytest.raises(ValueError, match="y_true must hold at least one row"):
+    with pytest.raises(ValueError, match="y_true must contain at least one row"):
         joint_report(none, none, metrics="recall")
 
 
@@ -141,8 +141,12 @@ def third(values, label):
     ("y", "predicted", "message"),
     [
         (third(Y, 7), LABELS["A"], "block 2: y_true .* two labels, got 3: 0, 1, 7"),
-        (Y, third(LABELS["A"], np.nan), "block 2: y_pred must hold a label in every"),
-        (Y, third(LABELS["A"], 0.5), "block 2: y_pred must hold class labels"),
+        (
+            Y,
+            third(LABELS["A"], np.nan),
+            "block 2: y_pred must contain a label in every",
+        ),
+        (Y, third(LABELS["A"], 0.5), "block 2: y_pred must contain class labels"),
         (Y, WORDS[LABELS["A"]], "block [0-3]: y_true .* of one type"),
     ],
 )

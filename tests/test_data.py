@@ -250,7 +250,7 @@ def test_what_is_no_number_is_refused(name, call):
     for case, (values, got) in NO_NUMBERS.items():
         message = message_of(call, values, TypeError)
         assert message.startswith(name), case
-        assert re.search(f" must hold numbers, got {got}", message), case
+        assert re.search(f" must contain numbers, got {got}", message), case
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ MISSING = {
 def test_missing_numbers_are_told_with_their_row(name, call):
     for case, value in MISSING.items():
         message = message_of(call, [*NUMBERS[:7], *value, *NUMBERS[8:]], ValueError)
-        assert message.startswith(f"{name} must hold finite numbers"), case
+        assert message.startswith(f"{name} must contain finite numbers"), case
         fault, _, remedy = message.partition("; ")
         assert ("proxy=judge" in remedy) == bool(remedy)  # of a missing truth alone
         faults = " nan in row 7", " inf in row 7", " too large to convert to float"
@@ -499,7 +499,7 @@ def test_labels_in_place_of_scores(y, scores, looks_like_labels):
 
 
 def test_labels_of_an_option_are_of_the_type_of_the_others():
-    with pytest.raises(ValueError, match="must hold labels of one type"):
+    with pytest.raises(ValueError, match="must contain labels of one type"):
         skci.TopKAccuracyCI(labels=[5], pos_label="one")(["one"], [0.5])
 
 

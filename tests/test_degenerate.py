@@ -102,7 +102,7 @@ NUMBERS = [m for m in skci.available_metrics() if resolve_metric(m).reads == "nu
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize("metric", NUMBERS)
 def test_numbers_of_any_size(metric):
-    must = "^y_true and y_pred must hold numbers for which"
+    must = "^y_true and y_pred must contain numbers for which"
     for size in (1e-310, 1e-200, 1e-100, 1e100, 1e149, 1e160, 1e308):
         y, p = size * (SCORES + 0.5), size * np.roll(SCORES + 0.5, 1)
         try:
@@ -124,7 +124,7 @@ def test_decision_values_of_any_size(labels, size):
     if size < 1e125:
         honest(hinge)
     else:
-        with pytest.raises(ValueError, match=r"^y_score must hold decision values"):
+        with pytest.raises(ValueError, match=r"^y_score must contain decision values"):
             hinge()
 
 

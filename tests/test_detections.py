@@ -118,7 +118,7 @@ def test_targets_and_batches():
         ),
         (
             lambda y, s: JointAccumulator([STEPS, RocAucCI()]).update(y, y_score=s),
-            "y_score must hold finite numbers, got nan",
+            "y_score must contain finite numbers, got nan",
         ),
         (
             lambda y, s: AveragePrecisionCI(interpolation="101", method="hall")(y, s),

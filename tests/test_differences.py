@@ -335,7 +335,7 @@ THREE.differences(adjust="bonferroni") -> ValueError -> adjust must be one of
 THREE.differences(control="D") -> KeyError -> control must be one of
 THREE.differences(control=0) -> KeyError -> control must be one of
 THREE.differences(metrics="f2") -> KeyError -> metric must be one of
-THREE.differences(metrics=[]) -> ValueError -> metrics must hold at least one
+THREE.differences(metrics=[]) -> ValueError -> metrics must contain at least one
 THREE.differences(method="wilson") -> ValueError -> proportion, which 'accuracy' is not
 THREE.differences(method="newton") -> ValueError -> method must be one of
 THREE.differences(method="score") -> ValueError -> 'score' needs .* 'overlap'
@@ -346,10 +346,10 @@ ONE.contrasts([[1, -1]], "a") -> ValueError -> matrix must have .* 3 columns
 ONE.contrasts([1, -1, 0], "a") -> ValueError -> matrix must have
 ONE.contrasts(np.zeros((0, 3)), "") -> ValueError -> matrix must have
 ONE.contrasts([[0, 0, 0]], "a") -> ValueError -> must have no row of zeros
-ONE.contrasts([[1, np.nan, 0]], "a") -> ValueError -> matrix must hold finite
-ONE.contrasts([[1e21, 0, 0]], "a") -> ValueError -> matrix must hold .* got 1e[+]21$
-ONE.contrasts([[1, 1e-21, 0]], "a") -> ValueError -> matrix must hold .* got 1e-21$
-ONE.contrasts([["x", "y", "z"]], "a") -> TypeError -> matrix must hold numbers
+ONE.contrasts([[1, np.nan, 0]], "a") -> ValueError -> matrix must contain finite
+ONE.contrasts([[1e21, 0, 0]], "a") -> ValueError -> matrix must contain .* got 1e[+]21$
+ONE.contrasts([[1, 1e-21, 0]], "a") -> ValueError -> matrix must contain .* got 1e-21$
+ONE.contrasts([["x", "y", "z"]], "a") -> TypeError -> matrix must contain numbers
 ONE.contrasts([[1, -1, 0]], ["a", "b"]) -> ValueError -> labels must be 1 distinct
 ONE.contrasts([[1, -1, 0], [1, 0, -1]], ["a", "a"])
     -> ValueError -> labels must be 2 distinct
@@ -358,7 +358,7 @@ TWO.contrasts({"x": {"A": 1, "Z": -1}})
 TWO.contrasts({"x": {("A", "mcc"): 1}}) -> KeyError -> metric must be one of
 TWO.contrasts({"x": 1})
     -> TypeError -> matrix must map names of contrasts to mappings .* got 1 for 'x'
-TWO.contrasts({"x": {"A": "b"}}) -> TypeError -> matrix must hold numbers
+TWO.contrasts({"x": {"A": "b"}}) -> TypeError -> matrix must contain numbers
 TWO.contrasts({}) -> ValueError -> matrix must have a row for each contrast
 TWO.contrasts({"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}})
     -> ValueError -> separately

@@ -112,7 +112,7 @@ GOOD -> TypeError: ^batch 0: batches must be pairs \(X, y\) .* got ndarray
 [GOOD, GOOD, (X[:2], [5, 6])] -> ^batch 2: .*labels
 [GOOD, (*GOOD, WEIGHTS[:9])] -> ^batch 1: either all batches or no
 [(*GOOD, WEIGHTS[:9]), GOOD] -> ^batch 1: either all batches or no
-[(*GOOD, -WEIGHTS[:9])] -> ^batch 0: sample_weight must hold
+[(*GOOD, -WEIGHTS[:9])] -> ^batch 0: sample_weight must contain
 [GOOD, (X[:9, :3], Y[:9] > 0)] -> ^batch 1: decisiontreeclassifier:
 """),
 )

@@ -106,7 +106,7 @@ report.select(models=["good", "best"])
     -> KeyError -> model must be one of .*, got 'best'
 report.select(metrics="f2")
     -> KeyError -> metric must be one of \['accuracy', .*, got 'f2'
-report.select(metrics=[]) -> ValueError -> ^metrics must hold .*, got none
+report.select(metrics=[]) -> ValueError -> ^metrics must contain .*, got none
 joint_report(Y, MODELS, metrics="f1", random_state="x")
     -> TypeError -> ^random_state must be
 """),

@@ -198,7 +198,7 @@ UNKNOWN = SkillScoreCI(skci.CrpsCI(), reference="C")
 RAW = skci.MeanSquaredErrorCI(multioutput="raw_values")
 MISTAKES = table(r"""
 CrpsCI()(Y, Y) -> column for each member .* got shape \(300,\)
-CrpsCI()(Y, np.full((N, 3), np.nan)) -> y_pred must hold finite numbers
+CrpsCI()(Y, np.full((N, 3), np.nan)) -> y_pred must contain finite numbers
 CrpsCI()(Y, {0.1: Y, 0.9: Y[1:]}) -> rows at all quantile levels, got \[300, 299\]
 CrpsCI()(Y[1:], {0.1: Y, 0.9: Y}) -> entry for each of the 299 rows of y_true
 CrpsCI(fair=True)(Y, MODELS["right"]) -> must have ensemble members .* quantiles

@@ -310,7 +310,7 @@ def test_values_that_are_not_finite_are_missing(make, value):
 )
 def test_counts_that_are_not_whole(make):
     halves = np.full(N, 0.5)  # of which the sums are whole
-    with raises(r"^counts must hold whole numbers .* got 0\.5"):
+    with raises(r"^counts must contain whole numbers .* got 0\.5"):
         report_of(make, "words", "groups and weights", counts=halves)
 
 
@@ -318,7 +318,7 @@ def test_counts_that_are_not_whole(make):
     "make", ["pandas", "polars, lazy", "Arrow table"], indirect=True
 )
 def test_a_frame_without_rows(make):
-    with raises("y_true must hold at least one row, got none"):
+    with raises("y_true must contain at least one row, got none"):
         report_of(make, "labels", order=slice(0))
 
 
@@ -340,7 +340,7 @@ FRAME_KINDS = "^data must be a data frame .* got"
 {{"y_pred": {{"A": 1}}}} -> TypeError: ^y_pred must name one or more .*, got int
 {{"y_pred": ["y_pred_A"] * 2}} -> ^y_pred must have distinct names
 {{"y_pred": None}} -> ^y_pred= must be given for metrics of labels
-{{"counts": "by"}} -> TypeError: ^counts must hold numbers, got '[fm]'
+{{"counts": "by"}} -> TypeError: ^counts must contain numbers, got '[fm]'
 {{"data": None}} -> TypeError: got 'y_true'; .* pass the data frame as data=$
 {{"data": None, "y_true": "counts"}}
     -> TypeError: got 'counts'; .* pass the data frame as data=$

@@ -291,7 +291,7 @@ A, SERIES = ANSWERS["A"], pd.Series(REFERENCES)
             "y_pred must have the same index as y_true",
         ),
         (WER, ("a b", "a b"), TypeError, "y_true must be a sequence with an item for"),
-        (WER, ([], []), ValueError, "y_true must hold at least one row"),
+        (WER, ([], []), ValueError, "y_true must contain at least one row"),
         (
             WER,
             (["a b", None], ["a b", "a"]),
@@ -310,7 +310,12 @@ A, SERIES = ANSWERS["A"], pd.Series(REFERENCES)
             ValueError,
             "features of 'm' must return an array of sha",
         ),
-        (OF_NUMBERS, (TEXTS, TEXTS), TypeError, "must hold numbers, got 'turn it off'"),
+        (
+            OF_NUMBERS,
+            (TEXTS, TEXTS),
+            TypeError,
+            "must contain numbers, got 'turn it off'",
+        ),
         (
             BLACK_BOX,
             (TEXTS, TEXTS),

@@ -448,16 +448,16 @@ def by_rows(influence=CENTRED, **options):
 MISTAKES = table(r"""
 given(estimates=[]) -> ^estimates must be a sequence
 given(estimates="ab") -> ^estimates must be an array
-given(estimates=[1, np.nan]) -> ^estimates must hold finite
-given(estimates=[1, 1j]) -> ^estimates must hold numbers
+given(estimates=[1, np.nan]) -> ^estimates must contain finite
+given(estimates=[1, 1j]) -> ^estimates must contain numbers
 given(estimates=[1, 1e200]) -> ^estimates must .* got 1e\+200
 given(covariance=np.eye(3)) -> ^covariance must have shape \(2, 2
 given(covariance=1e260 * np.eye(2)) -> ^covariance must .* 1e\+260$
 given(covariance=1e-260 * np.eye(2)) -> ^covariance must .* 1e-260$
 given(covariance=None) -> ^covariance must be an array of numbers
 given(covariance=[[1, 0], [0]]) -> ^covariance must be an array of
-given(covariance=1j * np.eye(2)) -> ^covariance must hold numbers
-given(covariance=np.diag([1, np.nan])) -> ^covariance must hold fini
+given(covariance=1j * np.eye(2)) -> ^covariance must contain numbers
+given(covariance=np.diag([1, np.nan])) -> ^covariance must contain fini
 given(covariance=[[1, 0.2], [0.1, 1]]) -> ^covariance must be symm
 given(covariance=[[0, 1], [1, 1]]) -> ^covariance must be positive
 joint_intervals(**REVERSED) -> ^covariance must have the columns
@@ -482,7 +482,7 @@ by_rows(SOME[::3, :2]) -> ^influence of estimate of A must .* mean nan$
 by_rows(ROWS) -> ^influence must have shape \(n_samples, 2\) for 2
 by_rows({"A": [1, -1]}) -> ^influence must have the names \['A', 'B'\]
 by_rows({"A": [1, -1], "B": [0]}) -> ^influence\['B'\] must have an entry
-by_rows([[1, np.inf]]) -> ^influence must hold finite numbers, got inf
+by_rows([[1, np.inf]]) -> ^influence must contain finite numbers, got inf
 REPORT.sample_size(0.1) -> needs the rows of a test set
 REPORT.differences().sample_size(power=0.8) -> needs the rows of a test set
 REPORT.gaps() -> gaps needs a report with by=

@@ -156,10 +156,14 @@ def test_wrong_pos_label(values, pos_label, message):
 
 # Bad labels
 
-MISSING = "must hold a label in every row, got a missing or infinite value in row 2: "
-KINDS = "must hold labels that are numbers, booleans or strings, got "
+MISSING = (
+    "must contain a label in every row, got a missing or infinite value in row 2: "
+)
+KINDS = "must contain labels that are numbers, booleans or strings, got "
 SHAPE = "must be a one-dimensional array of labels, got "
-SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; (pass|use)"
+SCORES = (
+    r"must contain class labels, got continuous values such as 0\.[2-7]; (pass|use)"
+)
 
 BAD = {
     "NaN": ([0, 1, np.nan], ValueError, MISSING + "nan(;|$)"),
@@ -182,7 +186,7 @@ BAD = {
     "byte strings": (np.array([b"no", b"yes"]), TypeError, KINDS + "dtype"),
     "things": ([date(2020, 1, 1)] * 3, TypeError, KINDS + "datetime.date"),
     "decimals": ([Decimal(1)] * 3, TypeError, KINDS + "Decimal"),
-    "lists": (pd.Series([[0], [0, 1], None]), TypeError, "must hold labels"),
+    "lists": (pd.Series([[0], [0, 1], None]), TypeError, "must contain labels"),
 }
 
 
@@ -201,18 +205,18 @@ def test_bad_labels_are_named(case):
 @pytest.mark.parametrize(
     ("y", "p", "message"),
     table(r"""
-[] -> [] -> y_true must hold at least one row, got none
+[] -> [] -> y_true must contain at least one row, got none
 [0, 1, 1] -> [0, 1]
     -> y_pred must have an entry for each of the 3 rows of y_true, got .*2,
 [0, 1] -> [] -> y_pred must have an entry for each of the 2 rows of y_true, got .*0,
-[0, 1, 2] -> [0, 1, 1] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
-[0, 1, 1] -> [0, 1, 2] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
-[0, 0, 1] -> [0, 2, 2] -> y_true and y_pred must hold two labels, got 3: 0, 1, 2
-["a", "b", "c"] -> ["a"] * 3 -> must hold two labels, got 3: 'a', 'b', 'c'
-range(40) -> range(40) -> must hold two labels, got 40: 0, .*, 9, \.\.\.
+[0, 1, 2] -> [0, 1, 1] -> y_true and y_pred must contain two labels, got 3: 0, 1, 2
+[0, 1, 1] -> [0, 1, 2] -> y_true and y_pred must contain two labels, got 3: 0, 1, 2
+[0, 0, 1] -> [0, 2, 2] -> y_true and y_pred must contain two labels, got 3: 0, 1, 2
+["a", "b", "c"] -> ["a"] * 3 -> must contain two labels, got 3: 'a', 'b', 'c'
+range(40) -> range(40) -> must contain two labels, got 40: 0, .*, 9, \.\.\.
 [0, 1] -> ["0", "1"] -> labels of one type, got number in y_true, str in y_pred
 [0, "1"] -> ["0", "1"] -> got number and str in y_true, str in y_pred
-[True, False] -> ["True", "False"] -> must hold labels of one type
+[True, False] -> ["True", "False"] -> must contain labels of one type
 """),
 )
 @pytest.mark.parametrize("metric", [skci.LiftCI(), F1CI()])
@@ -271,7 +275,7 @@ def test_a_label_may_first_occur_late():
 def test_one_bad_label_among_many(many_rows, position, dtype, bad):
     y, p = (flags.astype(dtype) for flags in many_rows)
     p[position] = bad
-    with pytest.raises(ValueError, match="y_pred must hold"):
+    with pytest.raises(ValueError, match="y_pred must contain"):
         F1CI()(y, p)
 
 

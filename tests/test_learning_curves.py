@@ -276,7 +276,7 @@ def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
 {"train_sizes": [0.5, 1.5]} -> train_sizes must .*, or fractions above 0 and
 {"train_sizes": [0, 20]} -> train_sizes must be integers from 1 to 160
 {"train_sizes": [20, 161]} -> train_sizes must be integers from 1 to 160
-{"train_sizes": []} -> train_sizes must hold at least one number
+{"train_sizes": []} -> train_sizes must contain at least one number
 {"resampling": "5x2-t"} -> resampling must be one of
 {"resampling": skci.resampling.Bootstrap632()} -> resampling must be one of
 {"resampling": "jackknife", "cv": KFold(3)} -> cv must be a number or None

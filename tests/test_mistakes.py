@@ -299,7 +299,7 @@ folded("y", "a", folds="site", data=FRAME)
 skci.planning.minimum_detectable(10**400, "accuracy", **PLAN)
     -> ^n_samples must be a finite number above 0, got 1000
 skci.AccuracyCI()([2.0**53, 2**53 + 1], [2.0**53, 2**53 + 1])
-    -> ^y_true must hold labels below 2\*\*53 if they are floats
+    -> ^y_true must contain labels below 2\*\*53 if they are floats
 """),
 )
 def test_what_is_taken_for_something_else(call, message):

@@ -119,7 +119,7 @@ def test_metrics_that_moments_do_not_tell(metrics, options, message):
     table("""
 {"by": {"sex": [0, 1]}} -> by must not be given with moments=True
 {"y_true": [1, 2]} -> must have the same labels for scores, got
-{"y_score": {"A": [0.1, 2], "B": [0, 1.0]}} -> must hold probabilities
+{"y_score": {"A": [0.1, 2], "B": [0, 1.0]}} -> must contain probabilities
 """),
 )
 def test_a_batch_that_does_not_fit_adds_nothing(batch, message):

@@ -416,7 +416,7 @@ RocAucCI()(WORDS, Y) -> ValueError -> ^pos_label must .* none; set it to
 RocAucCI()(Y, np.stack([PROBABILITIES[:, 1]] * 2, axis=1)) -> ValueError
     -> of all labels for two columns
 RocAucCI()(Y, PROBABILITIES * [3, -1]) -> ValueError
-    -> must hold probabilities for two columns, got val
+    -> must contain probabilities for two columns, got val
 RocAucCI()(Y, DATA["classes"][1]) -> ValueError -> must be one column, such as
 RocAucCI(multi_class="ovo", average=None)(*DATA["classes"]) -> ValueError
     -> ^average must be one of .*'ovo', got None

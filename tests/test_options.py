@@ -160,9 +160,9 @@ joint_report(Y, [("a", P), ("b", P), ("a", Y)], metrics="f1")
     -> ^y_pred must have distinct names, got the duplicates \['a'\]$
 joint_report(Y, FRAME, metrics="f1")
     -> ^y_pred must have distinct names, got the duplicates \['a'\]$
-joint_report(Y, {{}}, metrics="f1") -> y_pred must hold at least one entry, got none
+joint_report(Y, {{}}, metrics="f1") -> y_pred must contain at least one entry, got none
 joint_report(Y, FRAME[[]], metrics="f1")
-    -> y_pred must hold at least one entry, got none
+    -> y_pred must contain at least one entry, got none
 joint_report(Y, [("a", P, P)], metrics="f1")
     -> y_pred must be a mapping .* an entry tuple
 joint_report(Y, np.c_[P, P], metrics="f1")
@@ -233,7 +233,7 @@ def test_things_that_are_not_metrics(metric):
 @pytest.mark.parametrize(
     ("metrics", "message"),
     [
-        *[(none, "^metrics must hold at least one entry") for none in ([], {}, ())],
+        *[(none, "^metrics must contain at least one entry") for none in ([], {}, ())],
         (["f1", "mcc", "f1"], r"^metrics must have .*, got the duplicates \['f1'\]$"),
         (["f1", F1CI(method="delta")], r"^metrics must .* duplicates \['f1'\]$"),
     ],
@@ -262,7 +262,7 @@ None -> a mapping .*, got None
 def test_estimators(estimators, message):
     evaluator = JointEvaluator(eval(estimators), "f1")
     repr(evaluator)  # tells nothing wrong, but works
-    message = f"^estimators must (be|hold|have) .*{message}"
+    message = f"^estimators must (be|contain|have) .*{message}"
     refused([lambda: evaluator.evaluate(X, Y)], message, (TypeError, ValueError))
 
 
@@ -347,10 +347,10 @@ def test_a_label_that_an_estimator_does_not_know():
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     table(r"""
-np.where(Y, np.nan, 0) -> {} -> ^y must hold a label in every row
-np.where(P, 2, Y) -> {} -> ^y must hold two labels, got 3: 0, 1, 2;
+np.where(Y, np.nan, 0) -> {} -> ^y must contain a label in every row
+np.where(P, 2, Y) -> {} -> ^y must contain two labels, got 3: 0, 1, 2;
 np.where(Y, 0.4, 0.2) -> {}
-    -> ^y must hold class labels, got continuous .*; use metrics of numbers, such as
+    -> ^y must contain class labels, got continuous .*; use metrics of numbers, such as
 np.where(Y, "a", "b") -> {} -> ^pos_label must be .* \['a', 'b'\], got none
 Y -> {"pos_label": 2} -> ^pos_label must be one of .*, got 2
 Y -> {"metrics": "f1x"} -> ^unknown metric
@@ -369,7 +369,10 @@ def test_told_before_anything_is_predicted(y, options, message):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
+        (
+            Scores(),
+            r"^y_pred\['odd'\] must contain class labels, got continuous values",
+        ),
         (Few(), r"^odd: predict\(X\) must .* for each of the 400 rows of X, got"),
     ],
 )

@@ -382,5 +382,5 @@ def test_functions_and_arguments_that_will_not_do(call, error, message):
 
 
 def test_labels_that_are_read_as_numbers():
-    with pytest.raises(TypeError, match="y_true must hold numbers, got "):
+    with pytest.raises(TypeError, match="y_true must contain numbers, got "):
         SQUARED(["a", "b"], ["a", "b"])

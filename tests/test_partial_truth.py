@@ -621,12 +621,12 @@ MISTAKES_IN_GRADES = table(r"""
 ONE, proxy=TWO_JUDGES -> ^proxy must have the same models
 ONE, proxy={"A": np.c_[OF_ONE, OF_ONE]} -> ^proxy\['A'\] must have one
 ONE, proxy={"A": OF_ONE + 1}, bounds=(0, 1)
-    -> ^proxy must hold numbers from 0 to 1, got 1
+    -> ^proxy must contain numbers from 0 to 1, got 1
 {"A": BY_ITEM["few"]}, proxy={"A": BY_ITEM["judge"][::-1]}
     -> proxy must have the same items as grades in
 FEW, proxy=np.ones(1200) -> proxy must have the same models, scorers and
 FEW, proxy=JUDGE, samples="runs" -> must have at least two columns with samples='runs'
-FEW, proxy=JUDGE, bounds=(0.5, 1) -> grades must hold numbers from 0.5 to 1
+FEW, proxy=JUDGE, bounds=(0.5, 1) -> grades must contain numbers from 0.5 to 1
 FEW, proxy=JUDGE, method="logit" -> method='logit' needs
 NINE, proxy=OF_ONE -> at least 10 items .* got 9
 """)
@@ -658,8 +658,8 @@ proxy="judge" -> proxy must be an array, or 'prediction'
 proxy=np.zeros(5) -> proxy.* must have an entry for each of the 2000
 proxy=np.full(2000, np.nan) -> proxy.* must have a value in every row
 proxy={"A": np.zeros(2000)} -> proxy must have names that differ
-proxy=np.full(2000, 0.37) -> ^proxy must hold class labels, got cont
-proxy={"j": ROW % 3}, metrics="f1" -> and proxy\['j'\] must hold two lab
+proxy=np.full(2000, 0.37) -> ^proxy must contain class labels, got cont
+proxy={"j": ROW % 3}, metrics="f1" -> and proxy\['j'\] must contain two lab
 label_probability=np.zeros(2000) -> label_probability must .* values from 0.0 to 0.0
 label_probability=np.ones(2000) -> label_probability must be below 1
 label_probability=np.full(2000, 0.9) -> must add up to about the number

@@ -218,7 +218,9 @@ def test_documents_without_a_score_were_not_retrieved():
     found = joint_report(y, y_score=scores, metrics=["map", "mrr", "recall@4", "ndcg"])
     ideal = 1 + 1 / np.log2(3)
     assert_allclose(found.estimates, [0.25, 0.5, 0.25, 1 / ideal / 2], rtol=1e-12)
-    with pytest.raises(ValueError, match=r"y_score must hold finite numbers, got nan"):
+    with pytest.raises(
+        ValueError, match=r"y_score must contain finite numbers, got nan"
+    ):
         skci.LabelRankingLossCI()(y, scores)
 
 
@@ -280,7 +282,11 @@ def test_mistakes(options, message):
         (NDCGCI(gain="log"), Y, "gain must be one of"),
         (skci.DCGCI(log_base=1), Y, "log_base must be a number above 1"),
         (skci.MeanAveragePrecisionCI(relevance_level=0), Y, "relevance_level must be"),
-        (skci.CoverageErrorCI(), [[2, 0, 1]] * 20, "must hold 0 and 1 for 'coverage"),
+        (
+            skci.CoverageErrorCI(),
+            [[2, 0, 1]] * 20,
+            "must contain 0 and 1 for 'coverage",
+        ),
     ],
 )
 def test_mistakes_of_options(metric, y, message):

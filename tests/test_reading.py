@@ -318,7 +318,9 @@ def test_models_are_fitted_to_targets_of_all_types(dtype):
 def test_other_entries_of_targets_are_named(entry, shown):
     y = TARGETS.astype(object)
     y.iloc[3, 1] = entry
-    with pytest.raises(ValueError, match=f"^y_true must hold 0 or 1 .* got {shown},"):
+    with pytest.raises(
+        ValueError, match=f"^y_true must contain 0 or 1 .* got {shown},"
+    ):
         F1CI(average="macro")(y, GUESSES)
 
 

@@ -263,18 +263,18 @@ D2TweedieCI(power=0.5)(Y, P)
     -> ^power must be a finite number, not between 0 and 1.*, got 0.5
 D2TweedieCI(power=np.nan)(Y, P) -> ^power must be a finite number
 D2TweedieCI(power=1)(Y, -POSITIVE)
-    -> ^y_pred must hold numbers above 0 .* at power 1, got -
+    -> ^y_pred must contain numbers above 0 .* at power 1, got -
 D2TweedieCI(power=-1)(Y, 0 * Y)
-    -> ^y_pred must hold numbers above 0 .* at power -1, got 0
+    -> ^y_pred must contain numbers above 0 .* at power -1, got 0
 D2TweedieCI(power=1)(-Y, POSITIVE)
-    -> ^y_true must hold numbers of 0 or more .* power 1, got -
+    -> ^y_true must contain numbers of 0 or more .* power 1, got -
 D2TweedieCI(power=2)(0 * Y, POSITIVE)
-    -> ^y_true must hold numbers above 0 .* power 2, got 0
+    -> ^y_true must contain numbers above 0 .* power 2, got 0
 MeanPinballLossCI(alpha=2)(Y, P) -> alpha must be a number from 0 to 1, got 2
 MeanSquaredLogErrorCI()(Y - 2, POSITIVE)
-    -> ^y_true must hold numbers above -1 for 'mean_squared_log_error', got
+    -> ^y_true must contain numbers above -1 for 'mean_squared_log_error', got
 MeanSquaredLogErrorCI()(Y, -POSITIVE - 1)
-    -> ^y_pred must hold numbers above -1 for 'mean_squared_log_error', got
+    -> ^y_pred must contain numbers above -1 for 'mean_squared_log_error', got
 R2CI()(Y, P[:-1]) -> y_pred must have an entry for each of the 250 rows
 R2CI()([], []) -> y_true must have a row for each sample .*, got shape \(0,\)
 R2CI()(np.c_[Y, Y], P) -> shape as y_true, \(250, 2\), got \(250, 1\)
@@ -290,7 +290,8 @@ R2CI(multioutput=[1, -1, 1])(*MANY_ROWS)
     -> ^multioutput must.*none negative and not all zero
 R2CI(multioutput=[0, 0, 0])(*MANY_ROWS)
     -> ^multioutput must.*none negative and not all zero
-R2CI(multioutput=[1, np.nan, 1])(*MANY_ROWS) -> ^multioutput must.*hold finite numbers
+R2CI(multioutput=[1, np.nan, 1])(*MANY_ROWS)
+    -> ^multioutput must.*contain finite numbers
 R2CI(multioutput="raw_values").scorer()
     -> multioutput must yield a single number for a s
 MeanAbsoluteScaledErrorCI([1, 2], seasonality=2)(Y, P)
@@ -299,10 +300,11 @@ MeanAbsoluteScaledErrorCI([1, 2, 1, 2], seasonality=2)(Y, P)
     -> the seasonality 2 in any column, got shape \(4,\)
 MeanAbsoluteScaledErrorCI([[1, 2], [2, 4]])(Y, P)
     -> a column for each of the 1 targets, or one
-MeanAbsoluteScaledErrorCI([1, np.nan])(Y, P) -> y_train must hold finite numbers
+MeanAbsoluteScaledErrorCI([1, np.nan])(Y, P) -> y_train must contain finite numbers
 joint_report(Y > 2, {"A": Y > 2}, metrics=["accuracy", "r2"])
     -> must all read one kind of y_true, got
-joint_report(Y, PREDICTED, metrics="accuracy") -> must hold class labels, got continuous
+joint_report(Y, PREDICTED, metrics="accuracy")
+    -> must contain class labels, got continuous
 joint_report(Y, metrics="r2") -> y_pred= must be given for metrics of numbers
 joint_report(Y, PREDICTED, metrics="r2", method="score")
     -> 'score' needs .* \['delta', 'hall'\]

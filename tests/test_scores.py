@@ -315,8 +315,8 @@ def at_thresholds(y=Y, metrics="f1", thresholds=(0.5,)):
     table(r"""
 RocAucCI()(Y, A[:-1]) -> y_score must have an entry for each of the 300
 RocAucCI()(Y, np.c_[A, A])
-    -> must hold probabilities of all labels for two columns, got a row
-BrierScoreCI()(Y, A + 1) -> must hold probabilities .* 'brier_score'
+    -> must contain probabilities of all labels for two columns, got a row
+BrierScoreCI()(Y, A + 1) -> must contain probabilities .* 'brier_score'
 BrierScoreCI(method="logit")(np.arange(N) % 3, np.full((N, 3), 1 / 3))
     -> 'logit' needs a measure that ranges from 0
 LogLossCI(method="logit")(Y, A) -> 'logit' needs a measure that ranges from 0
@@ -340,9 +340,9 @@ skci.JointEvaluator(LogisticRegression().fit(np.c_[A], Y), BOTH).evaluate(np.c_[
     -> pos_label must be equal for all metrics
 skci.confusion_matrix_report([[5, 5], [5, 5]], metrics="roc_auc")
     -> metrics must read labels, got
-at_thresholds(thresholds=[np.nan]) -> thresholds must hold finite numbers
+at_thresholds(thresholds=[np.nan]) -> thresholds must contain finite numbers
 at_thresholds(metrics="auc") -> metrics must read labels
-at_thresholds(Y**0) -> y_true must hold two labels, got 1 only
+at_thresholds(Y**0) -> y_true must contain two labels, got 1 only
 """),
 )
 def test_wrong_scores_and_requests(call, message):

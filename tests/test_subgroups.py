@@ -153,7 +153,7 @@ def abstaining(*metrics, models=MODELS, **options):
     table(r"""
 by(SEX[:-1]) -> ^by must have an entry for each
 by({"model": SEX}) -> ^by must have column names that differ from
-by({}) -> ^by must hold at least one entry
+by({}) -> ^by must contain at least one entry
 by(np.where(SEX == "f", 1.0, np.nan)) -> ^by must name a subgroup
 by([*SEX[1:], None]) -> ^by must name .* in row 599: None; missing=
 by({"a": AGE, "s": [*SEX[1:], np.nan]}) -> ^by\['s'\] must .* row 599: nan; missing=
@@ -168,7 +168,7 @@ REPORT.select(shop="f") -> subgroup must be one of
 REPORT.select(subgroup="x") -> subgroup must be one of .*got 'x'
 abstaining("accuracy", abstain=1) -> ^abstain must not be a label of y_true, got 1
 abstaining("rejection_rate") -> ^abstain must be the label that represents
-joint_report(Y, ASKED, metrics=skci.F1CI(), abstain=-1) -> must hold two labels
+joint_report(Y, ASKED, metrics=skci.F1CI(), abstain=-1) -> must contain two labels
 """),
 )
 def test_wrong_subgroups_and_answers(call, message):

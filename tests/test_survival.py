@@ -271,12 +271,13 @@ concordance(TIME) -> must be an array of events, 0 or 1, .* got shape \(300,\)
 concordance(Y[:, ::-1]) -> the event first, got the event \d
 concordance(Y - [0, 5]) -> y_true must have times of 0 or more, got -
 concordance(np.where(Y[7, 1] == Y, np.nan, Y))
-    -> y_true must hold finite numbers, got nan
+    -> y_true must contain finite numbers, got nan
 concordance(STRUCTURED[["time"]]) -> got the fields
 concordance(Y[:9]) -> y_score must have an entry for each of the 9 rows
 concordance(Y, design=PREVALENCE) -> one of them positive, got no labels
-SurvivalBrierCI(4)(Y, RISKS["A"]) -> y_pred must hold probabilities of survival
-skci.RocAucCI()(STRUCTURED, RISKS["A"]) -> y_true must hold labels that are .* dtype \[
+SurvivalBrierCI(4)(Y, RISKS["A"]) -> y_pred must contain probabilities of survival
+skci.RocAucCI()(STRUCTURED, RISKS["A"])
+    -> y_true must contain labels that are .* dtype \[
 joint_report(Y, RISKS, metrics="concordance") -> y_score= must be given for metrics of
 joint_report(Y, {"A": SURVIVAL["A"]}, y_score={"B": RISKS["B"]}, metrics=METRICS)
     -> y_score must have the same models as y_pred

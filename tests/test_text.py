@@ -92,9 +92,9 @@ TWO, PAIRS = ["a", "b"], [("a", "b")] * 2
     ("metric", "reference", "answer", "message"),
     [
         ("wer", [1, 2], TWO, "for 'wer', got 1 in row 0; in a shell"),
-        ("chrf", TWO, ["", 2], "y_pred must hold texts for 'chrf', got 2 in row 1"),
-        ("cer", PAIRS, TWO, r"y_true must hold texts for 'cer', got \('a"),
-        ("bleu", TWO, PAIRS, r"y_pred must hold texts for 'bleu', got"),
+        ("chrf", TWO, ["", 2], "y_pred must contain texts for 'chrf', got 2 in row 1"),
+        ("cer", PAIRS, TWO, r"y_true must contain texts for 'cer', got \('a"),
+        ("bleu", TWO, PAIRS, r"y_pred must contain texts for 'bleu', got"),
     ],
 )
 def test_items_must_be_texts(metric, reference, answer, message):

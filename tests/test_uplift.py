@@ -228,8 +228,8 @@ def test_few_treated_rows_have_the_width_of_welch():
 Y, SCORE, TREATMENT, _ = trial(60, levels=False)
 FRAME = pd.DataFrame({"score": SCORE, "treatment": TREATMENT}).rename_axis("row")
 MISTAKES = table(r"""
-treatment=TREATMENT + 1 -> treatment must hold 0 and 1, got \[1. 2.\]
-treatment=np.ones(60) -> treatment must hold 0 and 1, got \[1.\]
+treatment=TREATMENT + 1 -> treatment must contain 0 and 1, got \[1. 2.\]
+treatment=np.ones(60) -> treatment must contain 0 and 1, got \[1.\]
 treatment=TREATMENT[:9] -> treatment must have an entry for each of the 60
 y_score=FRAME["score"], treatment=FRAME["treatment"][::-1]
     -> treatment must have the same index as
@@ -242,7 +242,7 @@ top=[0.1, 0.1] -> top must be distinct
 top=0.001 -> ^top must be .* uplift .* control rows above the cutoff
 top=1, metrics="policy_gain" -> control rows below the cutoff, got 1
 metrics="quini" -> did you mean 'qini'
-metrics=[] -> metrics must hold at least one
+metrics=[] -> metrics must contain at least one
 y_true=Y * 2, metrics="qini" -> y_true must contain only 0 and 1 for
 y_true=Y * 0, metrics="qini" -> y_true must contain only 0 and 1 for
 y_true=np.stack([Y, Y], 1), y_score={"A": np.ones((60, 2))} -> y_true

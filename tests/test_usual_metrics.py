@@ -89,7 +89,7 @@ def test_columns_of_a_frame():
 joint_report(BINARY) -> ValueError -> ^y_pred or y_score must be given
 joint_report(WORDS, y_score=NUMBERS)
     -> ValueError -> ^pos_label must be given to choose default
-joint_report(BINARY, y_score=WORDS) -> TypeError -> y_score must hold numbers
+joint_report(BINARY, y_score=WORDS) -> TypeError -> y_score must contain numbers
 joint_report(TEXTS, TEXTS)
     -> ValueError -> 150 different texts .*; pass metrics=\['bleu', 'chrf', 'wer'\]
 joint_report("y", "y", data={"y": TEXTS})

@@ -266,8 +266,8 @@ class GradedSamples:
             k = outside.argmax()
             limits = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
             raise ValueError(
-                f"{parameter} must hold numbers from {limits}, got {self.grades[k]:g} "
-                f"for {_title(*self._columns[self.column[k]])}"
+                f"{parameter} must contain numbers from {limits}, got "
+                f"{self.grades[k]:g} for {_title(*self._columns[self.column[k]])}"
             )
 
     def items(

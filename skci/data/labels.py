@@ -56,7 +56,7 @@ def distinct_labels(
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
         raise TypeError(
-            f"{name} must hold labels, got {short_repr(column[0])}{TAGS_HINT}"
+            f"{name} must contain labels, got {short_repr(column[0])}{TAGS_HINT}"
         ) from error
     labels = distinct.tolist()
     rows = positions
@@ -64,22 +64,22 @@ def distinct_labels(
         rows = np.full(len(kept), -1)
         rows[kept] = positions
     unanswered = missing_hint(name, None) or answer_hint(name, labels)
-    check_present(labels, name, "hold a label in every row", rows, unanswered)
+    check_present(labels, name, "contain a label in every row", rows, unanswered)
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             tags = TAGS_HINT if isinstance(label, tuple | frozenset) else ""
             raise TypeError(
-                f"{name} must hold labels that are numbers, booleans or strings, "
+                f"{name} must contain labels that are numbers, booleans or strings, "
                 f"got {label!r}{tags}"
             )
         if isinstance(label, Real) and label % 1 != 0:
             raise ValueError(
-                f"{name} must hold class labels, got continuous values such as "
+                f"{name} must contain class labels, got continuous values such as "
                 f"{label}; {hint}"
             )
         if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
             raise ValueError(
-                f"{name} must hold labels below 2**53 if they are floats, because "
+                f"{name} must contain labels below 2**53 if they are floats, because "
                 f"larger floats are not exact, got {label!r}; pass integers or strings"
             )
     return labels, positions
@@ -100,7 +100,7 @@ def merge_labels(names: list[str], label_sets: list[set[Any]]) -> list[Any]:
             f"{join_names(sorted(kinds))} in {name}" for name, kinds in pairs if kinds
         ]
         raise ValueError(
-            f"{join_names(names)} must hold labels of one type, got {', '.join(got)}"
+            f"{join_names(names)} must contain labels of one type, got {', '.join(got)}"
         )
     return sorted(set().union(*label_sets))
 
@@ -186,9 +186,9 @@ def check_two_labels(labels: Sequence[Any], source: str) -> None:
     if len(labels) > 2:
         listed = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{source} must hold two labels, got {len(labels)}: {', '.join(listed)}; "
-            "compare one class with the rest, as in y == label, or average over all "
-            "classes, as in f1_macro"
+            f"{source} must contain two labels, got {len(labels)}: "
+            f"{', '.join(listed)}; compare one class with the rest, as in y == label, "
+            "or average over all classes, as in f1_macro"
         )
 
 
@@ -273,7 +273,7 @@ def check_indicators(values: Any, name: str) -> Array:
         entries = matrix.ravel().tolist()
         other = next((x for x in entries if is_null(x) or x not in (0, 1)), None)
         raise ValueError(
-            f"{name} must hold 0 or 1 for each target, got {other!r}, of dtype "
+            f"{name} must contain 0 or 1 for each target, got {other!r}, of dtype "
             f"{matrix.dtype}{TAGS_HINT * isinstance(other, str)}"
         )
     return present

@@ -314,8 +314,8 @@ class MomentSample(Sample):
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
-                    "y_true and y_pred must hold numbers with moments that are finite "
-                    f"floats, got values of {v.name.replace('_', ' ')} up to "
+                    "y_true and y_pred must contain numbers with moments that are "
+                    f"finite floats, got values of {v.name.replace('_', ' ')} up to "
                     f"{largest:.3g}"
                 )
         means = Means.of_rows(monomials, variables, sample.rows.weights)

@@ -238,7 +238,7 @@ def _checked_probability(label_probability: Any, labelled: Array) -> Array:
     if probability.ndim != 1 or not ((probability > 0) & (probability <= 1)).all():
         low, high = probability.min(), probability.max()
         raise ValueError(
-            "label_probability must hold a number above 0 and up to 1 for each row, "
+            "label_probability must contain a number above 0 and up to 1 for each row, "
             f"got shape {probability.shape} and values from {low} to {high}"
         )
     certain = (probability == 1) & ~labelled

@@ -140,7 +140,7 @@ class Reader:
             several = wanted.several and not has_column and is_multilabel(y_true)
             y = (check_indicators if several else checks.as_column)(y_true, truth)
             if not len(y):
-                raise ValueError(f"{truth} must hold at least one row, got none")
+                raise ValueError(f"{truth} must contain at least one row, got none")
         elif kind == "survival":
             y = checks.check_survival(y_true, truth)
         elif kind == "items" and items is not None:

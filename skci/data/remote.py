@@ -154,7 +154,7 @@ def read_blocks(
     read_block = dask.delayed(_read_block, pure=False)
     tasks = [read_block(reader, k, block(k)) for k in range(len(rows))]
     total = SampleSum(several=several)
-    none = ValueError(f"{truth} must hold at least one row, got none")
+    none = ValueError(f"{truth} must contain at least one row, got none")
     for k, sample in enumerate(dask.compute(*tasks)):
         if isinstance(sample, AllZeroError):
             none = sample

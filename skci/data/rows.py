@@ -79,7 +79,7 @@ def as_column(
         )
     if column.dtype.kind not in _LABEL_KINDS:
         raise TypeError(
-            f"{name} must hold labels that are numbers, booleans or strings, "
+            f"{name} must contain labels that are numbers, booleans or strings, "
             f"got dtype {column.dtype}"
         )
     return column
@@ -180,8 +180,8 @@ def check_numbers(
     numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
-            f"{name} must hold at least one number and have one dimension, got shape "
-            f"{numbers.shape}"
+            f"{name} must contain at least one number and have one dimension, got "
+            f"shape {numbers.shape}"
         )
     if numbers.ndim == 2 and len(numbers) == n:
         raise ValueError(
@@ -262,7 +262,7 @@ def as_items(values: Any, name: str) -> Array:
             )
         values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
     if not values.ndim or not len(values):
-        raise ValueError(f"{name} must hold at least one row, got none")
+        raise ValueError(f"{name} must contain at least one row, got none")
     if values.dtype.kind == "O" and values.ndim == 1:
         for row, item in enumerate(values):
             if not hasattr(item, "__len__") and is_null(item):
@@ -342,7 +342,7 @@ def clip_to_unit(
         if low >= 0 and 10 < high <= 100:
             remedy = "; divide percentages by 100"
         raise ValueError(
-            f"{name} must hold probabilities {use}, got values from {low} to "
+            f"{name} must contain probabilities {use}, got values from {low} to "
             f"{high}{remedy}{hint}"
         )
     return np.clip(values, 0, 1)
@@ -359,9 +359,9 @@ def check_probabilities(
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
-                f"{name} must hold probabilities of all labels for {what}, got a row "
-                f"with the sum {worst:g}; divide each row by its sum, as in y_score / "
-                f"y_score.sum(axis=1, keepdims=True){hint}"
+                f"{name} must contain probabilities of all labels for {what}, got a "
+                f"row with the sum {worst:g}; divide each row by its sum, as in "
+                f"y_score / y_score.sum(axis=1, keepdims=True){hint}"
             )
     return scores
 

@@ -380,7 +380,7 @@ class Sample:
         """Check that the truth contains both labels."""
         negative, positive = self.vocabulary.labels
         if negative is None:
-            raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+            raise ValueError(f"y_true must contain two labels, got {positive!r} only")
 
     def with_truth(self, truth: Array) -> Self:
         """Return a copy of the sample with another truth."""

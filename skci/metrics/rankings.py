@@ -251,8 +251,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         negative = relevance[(relevance < 0) & (relevance != NOT_JUDGED)]
         if len(negative):
             raise ValueError(
-                f"y_true must hold relevances of 0 or more for {binding.metric!r}, or "
-                f"{NOT_JUDGED} for documents that were not judged, got {negative[0]:g}"
+                f"y_true must contain relevances of 0 or more for {binding.metric!r}, "
+                f"or {NOT_JUDGED} for documents that were not judged, got "
+                f"{negative[0]:g}"
             )
         is_matrix = relevance.shape[1] > 1
         if is_matrix is (sample.queries is not None):
@@ -327,8 +328,8 @@ class _GainCI(RankingToK):
             gains = np.exp2(gains) - 1
         if not np.isfinite(gains.sum()):
             raise ValueError(
-                "y_true must hold relevances whose gains are in the range of floats, "
-                f"got {relevance.max():g} and gain={self.gain!r}"
+                "y_true must contain relevances whose gains are in the range of "
+                f"floats, got {relevance.max():g} and gain={self.gain!r}"
             )
         return gains
 
@@ -643,7 +644,7 @@ class _LabelRankingCI(RankingMetricCI):
         invalid = relevance[(relevance != 0) & (relevance != 1)]
         if len(invalid):
             raise ValueError(
-                f"y_true must hold 0 and 1 for {self.name!r}, got {invalid[0]:g}"
+                f"y_true must contain 0 and 1 for {self.name!r}, got {invalid[0]:g}"
             )
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
 

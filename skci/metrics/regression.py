@@ -291,7 +291,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
             inputs = sample.truth, sample.numbers[binding.model]
             got = " and ".join(f"{np.abs(x).max():.3g}" for x in inputs)
             raise ValueError(
-                f"y_true and y_pred must hold numbers for which {self.name!r} is in "
+                f"y_true and y_pred must contain numbers for which {self.name!r} is in "
                 f"the range of floats, got absolute values up to {got}"
             )
         return functionals
@@ -584,7 +584,7 @@ class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"
         for name, lowest in (("y_true", y.min()), ("y_pred", values.min())):
             if lowest <= -1:
                 raise ValueError(
-                    f"{name} must hold numbers above -1 for {self.name!r}, got "
+                    f"{name} must contain numbers above -1 for {self.name!r}, got "
                     f"{lowest:g}"
                 )
 
@@ -839,11 +839,13 @@ class _DevianceCI(RegressionMetricCI):
         where = f"{self.name!r} at power {power:g}"
         if power != 0 and predicted <= 0:
             raise ValueError(
-                f"y_pred must hold numbers above 0 for {where}, got {predicted:g}"
+                f"y_pred must contain numbers above 0 for {where}, got {predicted:g}"
             )
         if (power >= 2 and lowest <= 0) or (power >= 1 and lowest < 0):
             allowed = "numbers above 0" if power >= 2 else "numbers of 0 or more"
-            raise ValueError(f"y_true must hold {allowed} for {where}, got {lowest:g}")
+            raise ValueError(
+                f"y_true must contain {allowed} for {where}, got {lowest:g}"
+            )
 
 
 def _check_power(value: Any, name: str) -> float:

@@ -48,7 +48,7 @@ class _TextMetricCI(FunctionOfItemsCI):
                 if not isinstance(item, kinds):
                     place = f" in row {row}" * (len(items) > 1)
                     raise TypeError(
-                        f"{name} must hold texts for {self.name!r}, got {item!r:.60}"
+                        f"{name} must contain texts for {self.name!r}, got {item!r:.60}"
                         f"{place}; in a shell, --text reads all labels as text"
                     )
         return np.array([*self._counts(truth.tolist(), answer.tolist())], dtype=float)

@@ -182,7 +182,7 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
         n_models, n_splits = len(result["estimator"]), len(result["indices"]["train"])
         if n_models != n_splits:
             raise ValueError(
-                "cv_results must hold an estimator for each split, got "
+                "cv_results must contain an estimator for each split, got "
                 f"{n_models} estimators for {n_splits} splits"
             )
     if several:
