@@ -148,7 +148,7 @@ def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric
         metric(y_true, frame(scores))
 
 
-@pytest.mark.parametrize("columns", [NAMES, ["Cat", "dog"]])
+@pytest.mark.parametrize("columns", [NAMES, ["Cat", "dog"], ["cat", "Dog"]])
 def test_a_frame_named_by_some_labels_or_by_more_is_not_several_models(columns):
     frame = pd.DataFrame(RNG.dirichlet(np.ones(len(columns)), N), columns=columns)
     message = "y_score must have columns .* exactly .*, got"

@@ -46,6 +46,8 @@ from skci.inference.designs.units import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
 
+_FIRST_ROWS = 1000  # rows whose labels are compared with the names of columns
+
 
 def read_scored_rows(
     requirements: RequiredData, columns: dict[str, Any], rows: RowOptions, data: Any
@@ -266,7 +268,8 @@ class Reader:
         is_model = not {*y_score}.isdisjoint(y_pred)
         if self.wanted.truth != "labels" or len(names) < 2 or is_model:
             return y_score
-        if not self.targets and label_name(self.y[0]) not in names:
+        first = map(label_name, self.y[:_FIRST_ROWS])
+        if not self.targets and names.isdisjoint(first):
             return y_score  # without checking all rows
         classes = self.targets or {*self.true_labels, *self.wanted.labels}
         class_names = {*map(label_name, classes)}
