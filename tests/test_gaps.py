@@ -250,13 +250,16 @@ ORDERED = pd.Categorical(PART, LEVELS, ordered=True)
 FRAME = pd.DataFrame({"y": Y, **MODELS, "by": ORDERED})
 
 
-@pytest.mark.parametrize("kind", ["categories", "series", "pandas", "polars"])
+@pytest.mark.parametrize(
+    "kind", ["categories", "series", "pandas", "mapping", "polars"]
+)
 def test_ordered_subgroups_keep_their_order_and_are_compared_with_the_next(kind):
     given = {"y_true": Y, "y_pred": MODELS, "by": ORDERED}
     if kind == "series":
         given["by"] = FRAME["by"]
-    elif kind == "pandas":
-        given = {"y_true": "y", "y_pred": [*MODELS], "by": "by", "data": FRAME}
+    elif kind in ("pandas", "mapping"):
+        data = FRAME if kind == "pandas" else dict(FRAME.items())
+        given = {"y_true": "y", "y_pred": [*MODELS], "by": "by", "data": data}
     elif kind == "polars":
         polars = pytest.importorskip("polars")
         enum = polars.Series("by", PART, dtype=polars.Enum(LEVELS))

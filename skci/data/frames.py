@@ -307,9 +307,15 @@ def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
 
 
 def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
-    """Read one column of a mapping, or several columns as a matrix."""
+    """Read one column of a mapping, or several columns as a matrix.
+
+    Ordered categories are not converted.
+    """
     if isinstance(names, str):
-        return as_array(columns[names], f"data[{names!r}]", "an array")
+        values = columns[names]
+        array = as_array(values, f"data[{names!r}]", "an array")
+        dtype: Any = getattr(values, "dtype", None)
+        return values if getattr(dtype, "ordered", False) else array
     return NamedArray.from_columns(
         np.column_stack([columns[name] for name in names]), names
     )
