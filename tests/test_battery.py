@@ -313,7 +313,7 @@ def test_standard_errors_are_those_of_the_jackknife(family, name):
     assert_allclose(standard_errors(grouped), expected, rtol=1e-6)
 
 
-N_SAMPLES = 2_500
+N_SAMPLES = 3_000
 
 
 @lru_cache(maxsize=2)

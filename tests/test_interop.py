@@ -137,11 +137,11 @@ def test_scorer_of_a_limit(metric, bound):
 
 @pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_search(n_jobs):
-    options = {"param_grid": {"C": [1e-4, 1e-2, 1]}, "n_jobs": n_jobs}
-    search = GridSearchCV(LOGIT, scoring=make_scorer(F05CI()), **options)
+    grid = {"C": [1e-4, 1e-2, 1]}
+    search = GridSearchCV(LOGIT, grid, scoring=make_scorer(F05CI()), n_jobs=n_jobs)
     for shown in (repr(clone(search)), estimator_html_repr(search)):
         assert "f0.5" in shown
-    expected = GridSearchCV(LOGIT, scoring=make_scorer(f_half), **options).fit(X, Y)
+    expected = GridSearchCV(LOGIT, grid, scoring=make_scorer(f_half)).fit(X, Y)
     assert search.fit(X, Y).best_params_ == expected.best_params_
     for key in ("mean_test_score", "std_test_score", "split0_test_score"):
         assert search.cv_results_[key] == pytest.approx(expected.cv_results_[key])
