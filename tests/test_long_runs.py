@@ -305,7 +305,7 @@ T.assign(site=T["reader"]) -> {"by": ["site"]}
 T[~OF_R4 | OF_OLD] -> {"paired": True}
     -> all of the 4 runs for each model, got {'new': 3, 'old': 4}
 T[OF_R4 | OF_OLD] -> {} -> at least two runs for each model, got {'new': 1, 'old': 4}
-T[:0] -> {} -> run must contain at least two runs, got no rows
+T[:0] -> {} -> run must name at least two runs, got no rows
 T -> {"case": None} -> TypeError: case must name a column of data
 T -> {"y_true": ["truth"]} -> TypeError: y_true must name a column
 T -> {"run": "rdr"} -> run must name a column .* 'reader'

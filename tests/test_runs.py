@@ -416,7 +416,7 @@ joint_report(Y, LABELS, y_score={"A": Runs(SCORES["A"].predictions[:2])}, **BOTH
     -> the same names in y_pred and y_score
 joint_report(Y, LABELS, **ACCURACY).sample_size(0.01)
     -> use the method plan or expected_half_widths
-grades_report("grade", data=FRAME, **COLUMNS) -> run must contain at least two runs
+grades_report("grade", data=FRAME, **COLUMNS) -> run must name at least two runs
 grades_report("grade", data=ALIKE, model="model", samples="runs", **COLUMNS)
     -> duplicates .*a, run 1, run 2
 """),

@@ -430,7 +430,7 @@ def _pairs_of_runs(
     """Return the distinct pairs of model and run, and a pair index for each row."""
     names, position = distinct_names(run, "run", "run")
     if not len(position):
-        raise ValueError("run must contain at least two runs, got no rows")
+        raise ValueError("run must name at least two runs, got no rows")
     models, code = np.array([unnamed], dtype=object), np.zeros(len(position), int)
     if model is not None:
         models, code = distinct_names(model, "model", "model")

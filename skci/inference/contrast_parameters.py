@@ -161,10 +161,11 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Count the distinct values of a linear combination of means over the rows.
+    """Tabulate the distinct values of a linear combination of means over the rows.
 
-    If values are bounded, the table also contains the smallest and the largest possible
-    value. Each of these two values has a pseudo-count of half a row.
+    The table has the number of rows with each value. If values are bounded, the table
+    also has the smallest and the largest possible value, each with a pseudo-count of
+    half a row.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))

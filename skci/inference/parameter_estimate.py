@@ -400,9 +400,10 @@ class ParameterEstimate:
     def _df_of_totals(self) -> float:
         """Degrees of freedom of a variance that is estimated from influence values.
 
-        A variance within few rows may be tiny by chance. The result is therefore at
-        most the degrees of freedom within each class of an area under a curve, or
-        within the rows with an event.
+        A variance from few rows may be tiny by chance. For an area under a curve, the
+        result is therefore at most the degrees of freedom of the positive rows, or of
+        the negative rows. For events, the result is at most the degrees of freedom of
+        the rows with an event.
         """
         candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:

@@ -140,7 +140,7 @@ class ClassAverage(Functional):
     def observed(
         self, counts: Array
     ) -> tuple[ClassAverage, Array, tuple[float, float], float]:
-        """Return the average over defined classes, and the effect of undefined classes.
+        """Return the average over the classes in which the metric is defined.
 
         Returns
         -------

@@ -60,9 +60,9 @@ class Forecasts(NamedTuple):
         values = as_numbers(items.tolist() if items.dtype == object else items, name)
         if values.ndim != 2:
             raise ValueError(
-                f"{name} must have a column for each member of an ensemble, or for "
-                "each parameter of a distribution, or be quantiles by level, got shape "
-                f"{values.shape}; joint_report accepts y_pred={_QUANTILES}"
+                f"{name} must have two dimensions, got shape {values.shape}. Pass a "
+                "column for each member of an ensemble, a column for each parameter of "
+                f"a distribution, or quantiles such as y_pred={_QUANTILES}"
             )
         return cls(name, truth, values, levels)
 

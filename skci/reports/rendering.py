@@ -564,7 +564,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Mapping from the labels of each row to its position."""
+        """Position of each row of the table, by the labels of the row."""
         labels = zip(*self._labels.values(), strict=True)
         return dict(zip(labels, itertools.count(), strict=False))
 
