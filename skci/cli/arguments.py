@@ -139,7 +139,7 @@ def pair(text: str) -> tuple[str, ...]:
 
 
 def truth(text: str) -> str | list[str]:
-    """Parse the column name of the truth, or the names of columns of event and time."""
+    """Parse the column name of the truth, or the column names of events and times."""
     parsed = names(text)
     return parsed if len(parsed) > 1 else parsed[0]
 
@@ -320,8 +320,8 @@ def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
     """Create the parser of all commands.
 
     `commands` contains a summary, an example and the arguments of each command. The
-    attribute `options` of the parsed arguments contains the parameters of each
-    function. This attribute is read by `options_for`.
+    parsed arguments have an attribute `options`: a dict from each function of a command
+    to a list of parameter names. The function `options_for` reads this attribute.
     """
     examples = [example for _, example, _ in commands.values()]
     top = Parser(
@@ -356,8 +356,8 @@ def parser(commands: Mapping[Any, tuple[str, str, Groups]]) -> Parser:
 def _add_option(group: Any, function: Any, name: str, mark: str = "") -> None:
     """Add a command-line argument for a parameter of a function.
 
-    The `mark` "!" makes the option required. The marks "+", "*" and "?" make a
-    positional argument, and mean the same numbers of values as in argparse.
+    The `mark` "!" makes the option required. The marks "+", "*" and "?" create a
+    positional argument, and are passed to argparse as the number of values.
     """
     kind, text = described(function, name)
     default = signature(function).parameters[name].default

@@ -138,7 +138,7 @@ def _show(
     *,
     differences: bool | None = None,
 ) -> int:
-    """Show reports, and differences between models if an option requests them.
+    """Show reports and, if requested by an option, differences between models.
 
     Parameters
     ----------

@@ -65,8 +65,8 @@ class Output(NamedTuple):
     def _tables(self, *, bold: bool = True) -> list[Grid]:
         """Return the tables of all reports.
 
-        If `bold` is true, tables with one column per metric show the models that may be
-        the best in bold.
+        If `bold` is true, and a table has one column per metric, the models that may be
+        the best are shown in bold.
         """
         return [
             report._wide_grid(bold)

@@ -151,7 +151,7 @@ def design_of(
     crossed: tuple[str, str] | None = None,
     time: str | None = None,
 ) -> Any:
-    """Return the sampling design from named columns, or None without such columns.
+    """Return the sampling design from named columns, or None if no column is named.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def design_of(
 
 
 def _columns(arguments: Namespace) -> dict[str, Any]:
-    """Return the names of columns, and the option `missing`, from the arguments."""
+    """Return the arguments that name columns, together with the option `missing`."""
     options = options_for(arguments, JointAccumulator.update)
     metrics = named_metrics(arguments.metrics) if arguments.metrics else {}
     for name, metric in metrics.items():
@@ -297,7 +297,7 @@ def batches(
 def _total(file: LogFile) -> str:
     """Return a text such as " of 1,000 lines" for the progress line.
 
-    The text is empty if no progress is shown, or if rows are not lines of text.
+    The text is empty if no progress is shown, or if the rows of the file are not lines.
     """
     has_lines = file.kind in ("table", "lines") and file.name == file.path.name
     if not (is_watched() and has_lines and file.path.is_file()):

@@ -160,7 +160,11 @@ def _csv_batches(
 
 
 def csv_reader(file: Iterable[str], delimiter: str, growing: bool) -> Any:
-    """Return a reader of the rows of a CSV file, for `csv_rows`."""
+    """Return a `csv.reader` for the lines of a file.
+
+    If `growing` is true, a last line without an end of line is skipped, because another
+    process may still write this line.
+    """
     lines = (x for x in file if x.endswith(("\n", "\r"))) if growing else file
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 

@@ -218,12 +218,12 @@ def columns_of_data(
 def constant_columns(
     columns: Mapping[str, Any], group: Array, kind: str, names: Array, rows: Array
 ) -> dict[str, Any]:
-    """Check that columns are constant within groups of rows, and return some rows.
+    """Check that columns are constant within groups, and return selected rows.
 
     For example, a column that describes items must have one value in all rows of an
     item. `group` contains the group index of each row, and `names` contains the names
-    of the groups. `rows` selects the returned rows. Parameters that are None are left
-    out of the result.
+    of the groups. `rows` contains the indices of the returned rows. Columns that are
+    None are left out of the result.
     """
     first = np.unique(group, return_index=True)[1][group]
 
@@ -335,7 +335,7 @@ def _framed(table: Any, names: str | list[str]) -> Any:
 
 
 def _native(table: Any, name: str) -> Any:
-    """Return one column of a table, without converting ordered categories."""
+    """Return a column of a table as an array, but keep ordered categories unchanged."""
     is_ordered = str(table[name].dtype).startswith("Enum")
     return table[name].to_native() if is_ordered else _framed(table, name)
 

@@ -42,9 +42,10 @@ MISSING = ["error", "drop", "pairwise"]
 
 
 def sizes_of(scorer: str) -> str:
-    """Return the name of the scorer under which the sizes of grades are stored.
+    """Return the name under which the sizes of a scorer's grades are stored.
 
-    Sizes, such as numbers of tokens, are stored like the grades of another scorer.
+    The size of a grade is a count, such as a number of tokens. Sizes are stored like
+    the grades of an additional scorer.
     """
     return f"{_SIZES}{scorer}"
 
@@ -251,7 +252,7 @@ class GradedSamples:
 
     @property
     def _columns(self) -> list[tuple[str, str]]:
-        """Pairs of a model and a scorer, in the order of the columns of grades."""
+        """Pairs of a model and a scorer, one pair for each column of grades."""
         return [*product(self.models, self.scorers)]
 
     def check_range(

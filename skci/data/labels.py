@@ -127,8 +127,9 @@ def guess_two_labels(
     """Guess the negative and the positive label from columns of labels.
 
     The first label that differs from the positive label is treated as the negative
-    label. Further labels are not detected. If all labels are positive, the negative
-    label is None. Returns None unless all columns have a plain dtype, such as integers.
+    label. The function does not notice a third label. If all labels are positive, the
+    negative label is None. Returns None unless all columns have a plain dtype, such as
+    integers.
     """
     positive = label_or_1(pos_label)
     is_text, negative = isinstance(positive, str), None
@@ -323,10 +324,10 @@ def count_two_labels(
 def encode_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> Array | None:
-    """Encode columns of two labels as a bool array of shape (n, columns).
+    """Encode columns that contain two labels as a bool array of shape (n, columns).
 
-    True represents the positive label. Returns None if an entry is neither of the two
-    labels.
+    True represents the positive label. Returns None if a column also contains another
+    label.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
     for column, is_positive in zip(columns, codes, strict=True):

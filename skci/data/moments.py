@@ -119,9 +119,9 @@ class Means:
         """Return a metric as a function of the means of monomials.
 
         A monomial is a variable or a product of two variables. `function` computes the
-        metric from the means. The mean of a variable is passed on the original scale,
-        unless `centred` contains the name of the variable. The mean of a product is
-        passed for centred variables.
+        metric from the means of the monomials. The means of products are computed from
+        centred variables. The mean of a single variable is on the original scale,
+        unless `centred` contains the name of the variable.
         """
         origins, units, features = [], [], []
         for monomial in monomials:
@@ -197,7 +197,7 @@ def _at_means(
 ) -> Any:
     """Convert means to the original scale, and evaluate a function of the means.
 
-    Each mean is multiplied by its unit, and its origin is added.
+    The original scale of a mean is ``origin + unit * mean``.
     """
     columns = zip(means, origins, units, strict=True)
     return function(*(origin + unit * mean for mean, origin, unit in columns))
@@ -207,10 +207,10 @@ def few_rows(values: Array, rows: Rows, design: Any) -> tuple[Array, Rows, Any]:
     """Replace the rows of a sample by a few artificial rows with the same moments.
 
     Moments are means of columns, and means of products of columns. Each cluster is
-    replaced by a row at the mean of the cluster. Additional rows in the cluster with
-    the largest weight represent the variation within all clusters. Without clusters,
-    the whole sample is treated as one cluster. Returns the values, the weights and the
-    design of the artificial rows.
+    replaced by a row at the mean of the cluster. The variation within clusters is
+    represented by additional rows, all in the cluster with the largest weight. Without
+    clusters, the whole sample is treated as one cluster. Returns the values, the
+    weights and the design of the artificial rows.
     """
     squares, weights, starts = rows.all_powers[0], rows.weights, np.array([0])
     square, total, n = squares.sum(), weights.sum(), float(rows.frequencies.sum())

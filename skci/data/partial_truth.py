@@ -56,10 +56,11 @@ _MISSING, _KNOWN = (("truth", state) for state in ("missing", "known"))
 
 @dataclass(frozen=True)
 class Part:
-    """Codes for the labelled rows, and codes for all rows, in a subgroup.
+    """Codes of the labelled rows, and codes of all rows, of one subgroup.
 
-    `labelled` is the set of codes of the labelled rows, and `every` is the set of codes
-    of all rows. Without subgroups, the whole sample is treated as one subgroup.
+    Labelled and unlabelled rows of a subgroup have different codes. `labelled` contains
+    the codes of the labelled rows, and `every` contains the codes of all rows. Without
+    subgroups, the whole sample is treated as one subgroup.
     """
 
     subgroup: tuple[tuple[str, str], ...]
@@ -68,9 +69,9 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Codes of the labelled rows, codes of all rows, and the union of both sets.
+        """Sets of codes: of the labelled rows, of all rows, and the union of both sets.
 
-        Equal sets are listed once.
+        A set that equals an earlier set is left out.
         """
         return [*dict.fromkeys([self.labelled, self.every, self.labelled | self.every])]
 
@@ -85,11 +86,11 @@ def parted(subgroups: Subgroups | None, labelled: Array) -> Subgroups:
 
 
 def parts_of(subgroups: Subgroups, disjoint: bool = False) -> list[Part]:
-    """Return the codes for labelled rows, and for all rows, in each subgroup.
+    """Return the codes of labelled rows, and the codes of all rows, for each subgroup.
 
-    The function `parted` has split each subgroup into labelled and unlabelled rows.
-    Pass ``disjoint=True`` if the unlabelled rows already contain a copy of each
-    labelled row.
+    Labelled and unlabelled rows of a subgroup have different codes. Pass
+    ``disjoint=True`` if the unlabelled rows already contain a copy of each labelled
+    row.
     """
     observed_codes = np.unique(subgroups.codes).tolist()
     codes = {subgroups.names[code]: frozenset({code}) for code in observed_codes}

@@ -22,7 +22,7 @@ class Parallel(parallel.Parallel):
         self._line, self._counted = line, 0
 
     def print_progress(self) -> None:
-        """Add the tasks that finished since the last call to the progress line."""
+        """Update the progress line with the tasks that finished since the last call."""
         finished = self.n_completed_tasks - self._counted
         self._counted += finished
         self._line.add(finished)
@@ -49,10 +49,11 @@ def respond(
     """Compute predictions and scores of estimators for X, in parallel.
 
     Returns a dict of predictions and a dict of scores, with the names of the estimators
-    as keys. If no metric requires predictions, or scores, the dict is empty. Tasks run
-    in threads by default, because threads do not copy X or the estimators, and because
-    scikit-learn releases the interpreter lock in predictions.
-    ``joblib.parallel_config`` overrides this default.
+    as keys. The dict of predictions is empty if no metric requires predictions, and the
+    dict of scores is empty if no metric requires scores. Tasks run in threads by
+    default, because threads do not copy X or the estimators, and because scikit-learn
+    releases the interpreter lock in predictions. ``joblib.parallel_config`` overrides
+    this default.
     """
     tasks = (
         parallel.delayed(_respond)(*named, X, request, verbose) for named in estimators
@@ -76,7 +77,8 @@ def respond_to_each(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Compute predictions and scores for several feature arrays X.
 
-    For permutation importance, for example, each array has another permuted feature.
+    For permutation importance, for example, a different feature is permuted in each
+    array.
     """
     tasks = (parallel.delayed(respond)(estimators, X, request, 1, 0) for X in features)
     with Progress("predictions", number, verbose) as line:

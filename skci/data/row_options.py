@@ -116,7 +116,7 @@ class RowOptions:
     def read(
         self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
     ) -> ValidatedRowOptions:
-        """Check that row options have n entries and the same index as `truth`."""
+        """Check that options have one value per row and the same index as `truth`."""
         is_default = self.missing is RowOptions.missing
         if self.by is None and not is_default and is_missing_named(self.missing):
             raise ValueError("missing='group' needs subgroups, got by=None")
@@ -471,7 +471,7 @@ def _may_be_missing(values: Array) -> bool:
 
 
 def _without_missing(values: Any, name: str) -> Array:
-    """Return a column of a design as a vector, and check that no value is missing."""
+    """Return a column of a sampling design as a vector, and refuse missing values."""
     column = _as_names(values, name)
     if _may_be_missing(column):
         rows = np.arange(len(column))

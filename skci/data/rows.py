@@ -156,9 +156,9 @@ def check_present(
 
 
 def answer_hint(name: str, labels: Iterable[Any] = ()) -> str:
-    """Return a remedy for missing predicted labels.
+    """Return a remedy for missing predicted labels, for the end of an error message.
 
-    For other parameters, the remedy is an empty string.
+    If `name` does not refer to predicted labels, the remedy is an empty string.
     """
     if not name.startswith("y_pred"):
         return ""
@@ -377,9 +377,10 @@ class Alignment:
     ) -> None:
         """Check that rows and columns are in the same order as in earlier objects.
 
-        Two objects may have different column labels, but equal labels must be in the
-        same order. A default index (0, 1, ...) agrees with any index that is not a
-        range, such as the index of a test set after a random split.
+        Two objects may have different column labels. If both objects have the same
+        labels, the labels must be in the same order. A default index (0, 1, ...) agrees
+        with any index that is not a range, such as the index of a test set after a
+        random split.
         """
         index = getattr(values, "index", None)
         if "index" in axes and hasattr(index, "equals"):

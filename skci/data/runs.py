@@ -359,9 +359,9 @@ def split_runs(
 ) -> tuple[list[Any], RunsOfModels | None]:
     """Convert :class:`Runs` to separate columns of predictions.
 
-    Returns the columns of each parameter, and the model and the run of each column.
-    Without :class:`Runs`, returns the predictions unchanged, and None. `unnamed` is the
-    name for a model that was passed without a name.
+    Returns the columns of each parameter, and the model and the run of each column. If
+    no predictions are :class:`Runs`, returns the predictions unchanged, and None.
+    `unnamed` is the name for a model that was passed without a name.
     """
     if not any(map(_holds_runs, predictions.values())):
         return list(predictions.values()), None
@@ -459,10 +459,10 @@ def _read_long(
     """Read a long table of predictions, and sort the table by case.
 
     Each row is a read: the prediction of a model for a case in a run. `keys` contains
-    the names of the columns of cases, runs and models. `case_columns`, such as
-    "y_true", have one value per case, and `read_columns`, such as "y_pred", have one
-    value per read. Returns the columns of cases, and the columns of reads by parameter,
-    model and run.
+    the column names of the cases, the runs and the models. `case_columns`, such as
+    "y_true", have one value per case. `read_columns`, such as "y_pred", have one value
+    per read. Returns the columns with values per case, and the columns with values per
+    read. The columns with values per read are sorted by parameter, model and run.
     """
     check_choice(missing, ("error", "drop-cases"), "missing")
     columns = {**keys, **case_columns}

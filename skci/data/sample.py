@@ -334,7 +334,7 @@ class Sample:
     ) -> CellMap:
         """Return the map from label codes to cells of a table of counts.
 
-        All measures share the cached map. `kind` is the kind of the table.
+        The map is cached and shared by all measures. `kind` determines the table.
         "one-vs-rest" compares the label with `code` to all other labels. "correctness"
         counts right predictions as tp and wrong predictions as fp. "pairs" counts each
         observed pair of a true and a predicted label. "rejection" counts missing
@@ -546,7 +546,7 @@ class Sample:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Properties that must be equal in all samples that are added.
+        """Properties that samples must share before the samples can be added.
 
         Each key is a requirement for error messages, such as "have the same models".
         """
@@ -574,9 +574,9 @@ class Sample:
 
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """Names of the models that have each kind of predictions, such as "labels".
+        """Names of the models by kind of predictions, such as "labels" or "scores".
 
-        Proxies are not included.
+        Names of proxies are not included.
         """
         kinds = {}
         columns = self.labelled, self.scores, self.numbers, self.items
@@ -592,9 +592,9 @@ class Sample:
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
     """Merge the sampling designs of samples from one population.
 
-    A unit is a row, or a set of identical rows. For each unit of the concatenated
-    samples, `unit` contains the index of the merged unit. All weights are converted to
-    the scale `scale`.
+    A unit is a row, or a set of identical rows. `unit` maps each unit of the
+    concatenated samples to the index of a merged unit. The weights of all samples are
+    converted to a common scale, `scale`.
     """
     return merge_designs(
         [(s.design, s.rows.scale / scale, len(s.rows)) for s in samples], unit
@@ -671,7 +671,7 @@ def _cell_map(
     """Map pairs of a true and a predicted label code to cells of a table of counts.
 
     An example of such a table is a confusion matrix. `observed_codes` contains the
-    codes of the labels that occur.
+    codes of the labels that occur in the data.
     """
     codes = np.frombuffer(observed_codes, dtype=np.intp)
     n = no_answer = len(codes)

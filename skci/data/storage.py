@@ -206,7 +206,7 @@ def _as_text(header: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a scalar of numpy to a JSON value, and refuse other objects."""
+    """Convert a NumPy scalar to a JSON value, and refuse other objects."""
     if isinstance(value, np.bool_ | np.number):
         return value.item()
     raise TypeError(

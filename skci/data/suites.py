@@ -34,7 +34,7 @@ def interquartile_mean(scores: Array, weights: Array) -> tuple[float, Array]:
     The floor(n / 4) smallest and the floor(n / 4) largest of n scores are trimmed. Let
     a and b be the smallest and the largest remaining score. The influence value of a
     score x is the centred value of :math:`\min(\max(x, a), b)`, divided by the
-    remaining share.
+    proportion of scores that remain.
     """
     order = np.argsort(scores, kind="stable")
     ranked, cumulative = scores[order], np.cumsum(weights[order])
@@ -221,7 +221,7 @@ class Suite:
         value: float,
         influence: Array,
     ) -> TableParameter:
-        """Make a parameter from an estimate, and the influence values of some rows."""
+        """Create a parameter from a value, and from influence values of some scores."""
         counts, index = self.rows.counts[rows], np.full(len(self.scores), len(rows))
         index[rows] = np.arange(len(rows))
         fields = {"trait": trait, "method": automatic(trait), "index": index}
@@ -280,7 +280,10 @@ class Suite:
         return parameters
 
     def thresholds(self, thresholds: Any) -> list[float]:
-        """Check the thresholds of performance profiles, by default score quantiles."""
+        """Check the thresholds of performance profiles, or compute default thresholds.
+
+        The default thresholds are quantiles of all scores, rounded to three digits.
+        """
         if thresholds is not None:
             return check_thresholds(thresholds).tolist()
         levels = np.quantile(self.scores, np.arange(1, _LEVELS) / _LEVELS)

@@ -27,7 +27,8 @@ class Calibrated:
 
     The estimate then refers to the target population, provided that test rows and
     target rows with equal calibration variables have the same distribution. If the
-    variables explain errors, known margins also make the interval narrower.
+    calibration variables predict errors, and the population means of these variables
+    are known, the interval is also narrower.
 
     Parameters
     ----------
@@ -215,8 +216,8 @@ class Calibrated:
     def _of_target(self) -> tuple[dict[str, Array], Array]:
         """Return the calibration variables, and their means in the target sample.
 
-        Each variable has the rows of the test set, followed by the rows of the target
-        sample.
+        Each variable has a value for each row of the test set, followed by a value for
+        each row of the target sample.
         """
         columns: dict[str, Array] = {}
         for name, values in self.like.items():

@@ -44,7 +44,7 @@ VALUES, PAIRS, RANKS = (
 
 
 class Units(NamedTuple):
-    """Number of independent units, with the ratio of largest to mean weight."""
+    """Number of independent units, and ratio of the largest to the mean unit weight."""
 
     n: int
     unevenness: float
@@ -53,8 +53,8 @@ class Units(NamedTuple):
     def share(self, alpha: float) -> float:
         """Upper confidence bound on the share of rows on which two models differ.
 
-        The bound applies to the population if the models agree on all observed units.
-        The error probability is alpha.
+        The bound applies to the population if the models agree on all rows of the
+        sample. The error probability is alpha.
         """
         if self.n < 1:
             return 1.0
@@ -63,7 +63,7 @@ class Units(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Numbers of independent units that contain a positive row, or a negative row."""
+    """Number of independent units with positive rows, and number with negative rows."""
 
     positive: Units
     negative: Units
@@ -75,8 +75,9 @@ class Pairs(NamedTuple):
     def share(self, alpha: float) -> float:
         """Upper confidence bound on the share of pairs that models order differently.
 
-        Each pair has a positive and a negative row. If some units have rows of both
-        classes, half of the units are used for each class.
+        A pair consists of a positive and a negative row. If some units have both
+        positive and negative rows, half of the units are used for the positive rows,
+        and half for the negative rows.
         """
         n = min(self.positive.n, self.negative.n) // (1 + self.overlap)
         uneven = self.positive.unevenness * self.negative.unevenness
@@ -89,12 +90,13 @@ class Ranks(Pairs):
     def share(self, alpha: float) -> float:
         r"""Upper confidence bound on the difference of two average precisions.
 
-        For a positive row i, consider the shares of positive and of negative rows that
-        two models order differently relative to i. Multiply the second share by the
-        odds of a negative row, and let :math:`e_i` be the maximum. The precisions at i
-        differ by at most :math:`e_i / r_i`, where :math:`r_i` is the rank of i among
-        the positive rows, uniform on (0, 1). If :math:`e_i \le \epsilon` except for a
-        share T of positive rows, the average precisions differ by at most
+        Let i be a positive row. Relative to i, two models order a share :math:`a_i` of
+        the positive rows differently, and a share :math:`b_i` of the negative rows. Let
+        :math:`e_i` be the larger of :math:`a_i` and :math:`b_i` times the odds of a
+        negative row. The precisions of the models at i differ by at most :math:`e_i /
+        r_i`, where :math:`r_i` is the rank of i among the positive rows, scaled to (0,
+        1). If :math:`e_i \le \epsilon` for all positive rows except a share T, the
+        average precisions differ by at most
 
         .. math:: T + \int_0^1 \min(1, \epsilon / r) dr
             = T + \epsilon (1 - \log \epsilon) .
@@ -222,8 +224,9 @@ def agreement_of(
 def _swing_of_targets(first: TableParameter, second: TableParameter) -> float:
     """Return a factor that bounds the difference between two micro averages.
 
-    The difference is at most this factor times the share of rows in which the models
-    differ. The factor is 0 if no bound is known, as for models with different targets.
+    The difference is at most the factor times the share of rows in which the models
+    differ. The factor is 0 if no bound is known, for example if the micro averages are
+    computed from different targets.
     """
     a: Any = without_negation(first.functional)
     b: Any = without_negation(second.functional)
@@ -296,9 +299,10 @@ class _Term(NamedTuple):
 
 
 def _is_straight(function: Callable[..., Any], features: Array) -> bool:
-    """Whether a function of means is linear in the means of all variable features.
+    """Whether a function of the means of features is linear.
 
-    A feature is constant if it is 1 in all rows, for example the size of an item.
+    A feature that is 1 in all rows, such as the size of an item, is treated as a
+    constant.
     """
     varies = (features != 1).any(axis=0)
     varies |= not varies.any()
@@ -347,9 +351,10 @@ def _are_same(tolerance: float, first: _Term, second: _Term) -> bool:
 
 
 def _order_is_same(first: _Term, second: _Term) -> bool:
-    """Whether two models order the rows identically, for an area under a curve.
+    """Whether two models order the rows identically.
 
-    For the area under the ROC curve, the order within each class does not matter.
+    The models are compared by an area under a curve. For the area under the ROC curve,
+    the order of rows within a class is ignored.
     """
     a, b = first.functional, second.functional
     if a.compared_by == "order":
@@ -371,9 +376,10 @@ def _pairs_of(area: _Term, rows: Rows, design: Any) -> Pairs:
 
 
 def _units(values: Array, rows: Rows, design: Any) -> tuple[Units, Array]:
-    """Count the rows or clusters with a positive value, and return a mask of these.
+    """Count the independent units with a positive value, and return a mask of units.
 
-    A value is a count, such as the number of classes for which a row is positive.
+    Independent units are rows or clusters. `values` contains a count for each row, such
+    as the number of classes for which the row is positive.
     """
     if design.rows_are_units:
         present = values > 0

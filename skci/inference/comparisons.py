@@ -72,9 +72,9 @@ def contrasts_with(
 ) -> tuple[JointEstimate, list[Contrast]]:
     """Compare subgroups with references, such as all remaining rows.
 
-    `references` maps the labels of each subgroup to the parameter of its reference.
-    Returns a joint estimate that also includes the references, and a list of the
-    contrasts.
+    `references` maps the labels of each subgroup to the parameter with which the
+    subgroup is compared. Returns the joint estimate, extended by the references, and a
+    list of the contrasts.
     """
     keys = [joint.parameters[k].key for k in positions]
     added = list(dict.fromkeys(references[key] for key in keys))
@@ -213,10 +213,10 @@ def _one_sided_quantiles(
 ) -> Array:
     """Return a one-sided joint critical value for each model, as a normal quantile.
 
-    `first` and `second` contain the models of each difference with an estimated
-    variance. The quantile is infinite for models that Bonferroni's inequality shows to
-    be worse than another model, and NaN for models without differences. Quantiles are
-    at least `_MIN_QUANTILE`, so that each interval contains its estimate.
+    `first` and `second` contain the two models of each difference. Only differences
+    with an estimated variance are used. The critical value of a model without such
+    differences is NaN. The critical value is infinite for models that Bonferroni's
+    inequality already shows to be worse than another model.
     """
     quantiles = np.full(size, np.nan)
     screened = len(positions) > MAX_TABLES  # p-values take less time than quantiles
@@ -370,9 +370,9 @@ def _loadings(
 ) -> Loadings:
     """Return the factor loadings of pairwise differences.
 
-    `factor` contains the loadings of single parameters. If each pair of parameters is
-    compared on different rows, loadings are computed from the covariance of the
-    differences instead.
+    `factor` contains the factor loadings of the compared parameters. If the rows differ
+    from pair to pair, the loadings are computed from the covariance of the differences
+    instead.
     """
     if not any(parameter.by_pair for parameter in joint.parameters):
         return differences_of(factor, better, worse)

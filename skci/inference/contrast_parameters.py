@@ -59,11 +59,11 @@ _Table = dict[str, Any]
 
 
 class ContrastTables:
-    """Construct differences or ratios of parameters, with a table of counts for each.
+    """Construct differences or ratios of parameters, each with a table of counts.
 
-    The table counts the rows with each combination of outcomes, such as a true label
-    and the labels predicted by two models. The possible combinations are enumerated
-    once for all pairs of models, and once for all pairs of subgroups.
+    The table of a difference or ratio counts the rows with each combination of
+    outcomes. An example of a combination is a true label and the labels predicted by
+    two models.
     """
 
     def __init__(self, estimates: Any, ratio: bool, method: str | None) -> None:
@@ -136,9 +136,9 @@ class ContrastTables:
     ) -> _Enumeration | None:
         """Enumerate the possible outcomes of a contrast, with caching.
 
-        For means of bounded values, the outcomes are the smallest and the largest value
-        of the linear combination. The result is None if the outcomes are unknown or too
-        many to enumerate.
+        If the contrast is a linear combination of means of bounded values, only the
+        smallest and the largest value of the linear combination are returned. The
+        result is None if the possible outcomes are unknown or too many.
         """
         maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
         if len(maps) < len(parameters):
@@ -161,11 +161,11 @@ class ContrastTables:
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
-    """Tabulate the distinct values of a linear combination of means over the rows.
+    """Create a table that counts the rows with each value of a linear combination.
 
-    The table has the number of rows with each value. If values are bounded, the table
-    also has the smallest and the largest possible value, each with a pseudo-count of
-    half a row.
+    The linear combination adds up means over the same rows. If the means have bounded
+    values, the smallest and the largest possible value of the linear combination are
+    added to the table. Each of these two values has a pseudo-count of half a row.
     """
     bounded, units = all(mean.extremes for mean in means), means[0].units
     combined: Array = np.zeros(2 * bounded + np.count_nonzero(units))
@@ -197,10 +197,11 @@ def _combined_table(
     enumeration: _Enumeration | None,
     counts: Array,
 ) -> _Table:
-    """Count the combinations of the outcomes of compared parameters.
+    """Create a table that counts the rows with each combination of outcomes.
 
-    The resulting table has a cell for each possible combination or, if the possible
-    combinations are unknown, for each observed combination.
+    The outcomes belong to the parameters of a contrast. The table has a cell for each
+    possible combination. If the possible combinations are unknown, the table has a cell
+    for each observed combination.
     """
     if enumeration is None:
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
@@ -237,10 +238,10 @@ def contrast_parameter(
 ) -> Any:
     """Return a contrast, such as the difference of two models, as a parameter.
 
-    A compared parameter that is itself a contrast is replaced by its components. With
-    the keyword arguments `table`, the result is a `TableParameter`, with these
-    arguments as fields. Set `is_enumerated` to false if some possible outcomes are
-    unknown.
+    A compared parameter that is itself a contrast is replaced by its components. The
+    keyword arguments `table` contain the fields of a `TableParameter`; without these
+    arguments, the result is a `Parameter`. Set `is_enumerated` to false if some
+    possible outcomes are unknown.
     """
     key, by_position = contrast
     expanded = _expanded_coefficients(parameters, contrast, ratio)
@@ -318,9 +319,10 @@ def _size_limit(
     trait: MeasureProperties,
     method: str | None,
 ) -> str:
-    """Explain why the default method is unavailable for a contrast with many outcomes.
+    """Return the reason why the default method is unavailable for a contrast.
 
-    The text is empty if the default method is available or another method was chosen.
+    The reason is a contrast with too many possible outcomes. The result is an empty
+    string if the default method is available, or if another method was chosen.
     """
     default = automatic(replace(trait, smooth=True))
     chosen = method not in (None, AUTO) or any(
@@ -367,10 +369,10 @@ def _extension_of(
 ) -> tuple[float, float]:
     """Compute by how much to extend the two limits of a contrast.
 
-    If a metric is undefined for some class, or scores are binned, a range of values is
-    possible for each component. The extended interval covers the smallest and the
-    largest possible contrast. For a ratio, an undefined class extends the interval
-    infinitely.
+    The value of a metric is not known exactly if the metric is undefined for some
+    class, or if scores are binned. The extended interval contains the contrast for all
+    possible values of the metrics. If a metric in a ratio is undefined for some class,
+    the limits are extended to infinity.
     """
     extended = [parameter for parameter in parameters if any(parameter.extension)]
     if not extended:
@@ -395,7 +397,7 @@ def _extension_of(
 def _extreme_cells(
     parameters: Sequence[TableParameter], coefficients: Sequence[float]
 ) -> _Enumeration:
-    """Return the outcomes for which a contrast has the smallest and largest value.
+    """Return the outcomes with the smallest and the largest value of a contrast.
 
     The contrast is a linear combination of means. Each of the two outcomes has a
     pseudo-count of half a row.
@@ -413,9 +415,10 @@ def _enumerate(
 ) -> _Enumeration | None:
     """Enumerate the possible combinations of outcomes of several parameters.
 
-    Each combination has a pseudo-count. Pseudo-counts add up to two rows for each set
-    of parameters in `patterns`, and are divided equally among the combinations of
-    labels. The result is None if there are too many combinations.
+    Each element of `patterns` is a set of parameters that can depend on the same row.
+    For each of these sets, pseudo-counts of two rows are divided equally among the
+    possible combinations of labels. The result is None if there are too many
+    combinations.
     """
     enumerated, pseudo_counts = [], []
     for covered in patterns:
@@ -455,8 +458,9 @@ def _coverage_patterns(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
     """Return the possible combinations of label codes, and the share of each one.
 
-    Labels with the same effect on all parameters are represented by one code. The first
-    result is a dict from the index of a label column to the codes in this column.
+    Labels with the same effect on all parameters are represented by one code. The
+    combinations are returned as a dict. The keys of the dict are the indices of label
+    columns, and the values are arrays of codes.
     """
     representatives: dict[int, Array] = {}
     shares = []

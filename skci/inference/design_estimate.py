@@ -66,7 +66,7 @@ _LESS_VARIABLE = SmallSampleReason(
 
 
 class DesignEstimate(ParameterEstimate):
-    """Sampling variance of one parameter with weights, clusters, strata or a design."""
+    """Sampling variance of a parameter for weighted, dependent or stratified rows."""
 
     components: Sequence[DesignEstimate]
 
@@ -98,7 +98,8 @@ class DesignEstimate(ParameterEstimate):
     def _informative_units(self) -> list[UnitWeights]:
         """Weights of the independent units that contain informative rows.
 
-        There is one result for each mask in `_informative_masks`.
+        Areas under curves have one result for each class. Other measures have a single
+        result.
         """
         return [
             unit_weights_of_rows(units, self.rows, self.design)
@@ -109,7 +110,7 @@ class DesignEstimate(ParameterEstimate):
     def _drawn_mask(self) -> Array:
         """Mask of the rows that determine the variance of the parameter.
 
-        Strata with constant influence values are left out.
+        Rows in strata with constant influence values are excluded.
         """
         units = self.parameter.units
         if self._strata is not None:
@@ -403,10 +404,11 @@ class DesignEstimate(ParameterEstimate):
 
     @property
     def _may_lack_clusters(self) -> bool:
-        r"""Whether one more cluster with errors could move the estimate far away.
+        r"""Whether one more cluster with errors could change the estimate much.
 
-        In the additional cluster, each row has .9 times the worst possible influence
-        value. The result is False if many clusters already have errors.
+        The influence value of each row in the additional cluster is .9 times the worst
+        possible influence value. The result is False if many clusters already have
+        errors.
         """
         if self.design.rows_are_units:
             return False
@@ -430,9 +432,10 @@ class DesignEstimate(ParameterEstimate):
     def _extreme_influence(self) -> tuple[Array, Array]:
         """Smallest and largest influence values that are possible for each outcome.
 
-        If the possible labels are known, the extremes are taken over all outcomes with
-        the same true label. Otherwise, the extremes are taken over all outcomes if
-        there are two. Losses with more than two values keep their influence values.
+        If the possible labels are known, the two extremes are computed over all
+        outcomes with the same true label. If the labels are unknown and there are two
+        outcomes, the extremes are computed over both outcomes. Otherwise, both extremes
+        equal the influence value of the outcome.
         """
         influence, cell_map = self._smoothed_influence, self.parameter.cell_map
         if cell_map is None:
@@ -486,10 +489,10 @@ def max_label_sensitivity(parameter: TableParameter, rows: Rows) -> float:
 
 
 def _changes(influence: Array, cell_map: CellMap) -> Array:
-    """Compute the largest change of each influence value if a true label is replaced.
+    """Compute by how much a different true label can change each influence value.
 
-    The result has a change for each possible outcome. A final zero applies to rows on
-    which the parameter does not depend.
+    The result contains the largest change for each possible outcome, and a final zero.
+    The zero applies to rows on which the parameter does not depend.
     """
     influence = np.nan_to_num(np.append(influence, 0.0), posinf=0.0, neginf=0.0)
     cells = cell_map.cells.reshape(len(cell_map.cells), -1)

@@ -149,9 +149,10 @@ class Estimates:
         return 0.0
 
     def loadings(self, z: float) -> Loadings | None:
-        """Return factor loadings if the correlation matrix would be too large.
+        """Return factor loadings, or None if a correlation matrix is small enough.
 
-        A correlation matrix is the product of factor loadings and their transpose.
+        The correlation matrix is the product of the factor loadings and their
+        transpose.
         """
         return None
 
@@ -289,9 +290,9 @@ class GivenEstimates(Estimates):
     def _combine(self, parameters: list[Parameter], slopes: sparse.csr_array) -> Any:
         r"""Combine the estimates linearly, with covariance :math:`L V L^T`.
 
-        L contains the coefficients, and V is the covariance of the estimates. The
-        excess noise of resampling is removed from the variances of differences of two
-        models. Correlations are unchanged.
+        L contains the coefficients, and V is the covariance of the estimates. If a
+        combination is the difference of two models, the excess noise of resampling is
+        removed from the variance of the difference. Correlations are unchanged.
         """
         matrix: Array = slopes.toarray()
         with np.errstate(over="ignore", invalid="ignore"):  # not finite: unknown
@@ -376,8 +377,8 @@ class ManyContrasts(Estimates):
     def variances(self) -> Array:
         """Variances of the K contrasts.
 
-        The variance is zero if the influence values of a contrast are constant, or if
-        an estimate in the contrast has too few units for a variance.
+        The variance of a contrast is zero if its influence values are constant, or if
+        one of the compared estimates has too few units for a variance.
         """
         varies = self.base.has_variance
         covariance = self.base.covariance * np.outer(varies, varies)
@@ -397,8 +398,8 @@ class ManyContrasts(Estimates):
     def _depends_on_few_rows(self) -> Array:
         """Mask of the K contrasts with a variance that depends on few rows.
 
-        Such a variance has fewer than `ENOUGH_FOR_NORMAL` degrees of freedom. All
-        values are False if intervals use t quantiles.
+        The variance of such a contrast has fewer than `ENOUGH_FOR_NORMAL` degrees of
+        freedom. If intervals use t quantiles, the mask is False for all contrasts.
         """
         few = np.zeros(len(self.parameters), dtype=bool)
         if self.df is not None or not np.isinf(self.base.degrees_of_freedom).all():
@@ -419,7 +420,7 @@ class ManyContrasts(Estimates):
 
     @property
     def _influences_of_base(self) -> Array:
-        """Influence of each unit on the compared estimates."""
+        """Influence values of the compared estimates, for each unit of the sample."""
         return np.stack([e.influence[e.parameter.index] for e in self.base.singles])
 
     def _covariance_of_contrasts(self, covariance: Array) -> Array:
@@ -451,8 +452,7 @@ class ManyContrasts(Estimates):
 
         If the degrees of freedom are few, correlations of the estimates are shrunk
         towards zero. If some contrast has no variance, a small independent error is
-        added to each estimate, so that models that agree in all rows are treated as
-        independent.
+        added to each estimate.
         """
         if len(self.parameters) <= MAX_TABLES:
             return None
@@ -536,9 +536,9 @@ class ResampledEstimates(GivenEstimates):
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Return the reasons why an interval may be too narrow.
 
-        The losses of out-of-fold predictions are also checked. A contrast is treated as
-        heavy-tailed if the losses of a compared model are heavy-tailed, even if the
-        difference is not, because models fitted to other rows may differ more.
+        One possible reason is a heavy tail of the losses of out-of-fold predictions. A
+        difference of two models is treated as heavy-tailed if the losses of one model
+        are heavy-tailed.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         tail = heavy_tail(parameter.trait)
@@ -588,10 +588,10 @@ def _compared_models(contrast: Parameter) -> frozenset[str]:
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array | None
 ) -> dict[frozenset[str], float]:
-    """Compute shares of excess noise in the variances of pairwise differences.
+    """Compute the shares of excess noise in the variances of pairwise differences.
 
-    Excess noise is due to the random partitions of the rows. The share is computed for
-    each pair of models, averaged over measures, and limited to `_MAX_EXCESS`.
+    Excess noise is due to the random partitions of the rows. Each pair of models has
+    one share, the average over all measures. A share is at most `_MAX_EXCESS`.
     """
     if excess is None:
         return {}

@@ -254,11 +254,11 @@ class JointEstimate:
 
     @cached_property
     def _interval_variances(self) -> Array:
-        """Variances from which the limits are computed.
+        """Variances from which confidence limits are computed.
 
-        The variances include the noise that interval methods add on the boundary of a
-        range. For simultaneous intervals, this noise is computed at the joint quantile,
-        so that limits match Wilson's interval.
+        The variances include the noise that interval methods add to estimates on the
+        boundary of a range. For simultaneous intervals, the noise is computed at the
+        joint quantile.
         """
         if self.is_individual:
             return self._variances
@@ -366,11 +366,11 @@ class JointEstimate:
         return CriticalValue(normal, q.error * normal / q)
 
     def alpha_of(self, k: int) -> float:
-        """Return the error probability of a single interval.
+        """Return the error probability of the interval of parameter k.
 
-        The error probability follows from the critical value of the intervals. For a
-        parameter without an estimated variance, the error probability is alpha divided
-        by the number of intervals (Bonferroni).
+        The error probability is computed from the critical value of the intervals. For
+        a parameter without an estimated variance, the error probability is alpha
+        divided by the number of intervals (Bonferroni).
         """
         if self.has_limits[k]:
             return 2 * float(ndtr(-self.normal_quantile))
@@ -420,8 +420,7 @@ class JointEstimate:
     def _loadings(self) -> Loadings | None:
         """Factor loadings if the correlation matrix would be too large, else None.
 
-        The value is also None in sequential analyses of growing data, because
-        `sequential_maximum` requires a correlation matrix.
+        In sequential analyses of growing data, the value is always None.
         """
         return None if self.horizon is not None else self.source.loadings(self.z)
 
@@ -485,11 +484,11 @@ class JointEstimate:
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
         """Compute limits of n parameters with an estimated variance.
 
-        `crit` contains the critical values of lower and upper limits, as an array of
-        shape (n, 2), and `z` is the normal quantile of the confidence level. The limits
-        of a negated measure, such as a negative loss, are the negated limits of the
-        measure. If the measure is undefined for some class, or scores are binned, the
-        limits include all possible values of the measure.
+        `crit` contains the critical values of the lower and upper limits, as an array
+        of shape (n, 2). `z` is the normal quantile of the confidence level. For a
+        negated measure, such as a negative loss, the limits of the measure are negated.
+        If a measure is undefined for some class, or if scores are binned, the interval
+        covers all possible values of the measure.
         """
         limits, crits = np.empty((len(positions), 2)), crit.tolist()
         for method, indices, tasks in self._tasks_by_method(positions):
@@ -508,11 +507,11 @@ class JointEstimate:
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
-        """Compute the n critical values at which limits equal null values.
+        """Compute the n critical values at which confidence limits equal null values.
 
-        The limit is the lower limit where `above` is true, and the upper limit
-        elsewhere. The critical value is minus infinity if no limit reaches the null
-        value, and NaN if the search failed.
+        A critical value refers to the lower limit where the mask `above` is true, and
+        to the upper limit elsewhere. The critical value is minus infinity if no limit
+        reaches the null value, and NaN if the search failed.
         """
         parameters = [self.parameters[k] for k in positions.tolist()]
         low, high = np.array([parameter.extension for parameter in parameters]).T
@@ -534,9 +533,10 @@ class JointEstimate:
     def _tasks_by_method(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
-        """Group the parameters at some positions by interval method.
+        """Group the inputs of several parameters by interval method.
 
-        Yields each method, with indices in `positions` and the inputs of the method.
+        Yields each interval method, with the indices of the parameters in `positions`,
+        and with the inputs of the method.
         """
         batches: dict[str, tuple[list[int], list[Task]]] = {}
         for i, k in enumerate(positions.tolist()):

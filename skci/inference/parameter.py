@@ -307,7 +307,8 @@ class TableParameter(Parameter):
     ) -> TableParameter:
         """Construct a parameter from an estimate and its influence values.
 
-        There is an influence value for each possible outcome, and a count of rows.
+        Each possible outcome has an influence value in `influence`, and a number of
+        rows in `counts`.
         """
         functional = FixedValueFunctional(value, influence, counts)
         return cls(functional=functional, counts=counts, pseudo_counts=0.0, **fields)
@@ -322,9 +323,10 @@ class TableParameter(Parameter):
 
     @cached_property
     def _variants(self) -> dict[str | bytes, TableParameter]:
-        """Cache of copies with another interval method, or for a subset of the units.
+        """Cache of modified copies of this parameter.
 
-        Because of the cache, several contrasts share the same copy as a component.
+        A copy has another interval method, or is computed from a subset of the rows.
+        All contrasts share the cached copies.
         """
         return {}
 
@@ -355,7 +357,7 @@ class TableParameter(Parameter):
 
     @property
     def allows_for_unseen_bounds(self) -> bool:
-        """Whether the interval allows for extreme values that were not observed."""
+        """Whether the interval allows for extreme outcomes that the sample lacks."""
         if self.method != "score" or self.extremes is None:
             return False
         return not self.counts[list(self.extremes)].all()

@@ -80,8 +80,8 @@ _NO_HEAVIER = SmallSampleReason(
 def small_sample_factor(m: float, n: float) -> float:
     """Compute the small-sample correction of influence values for m of n units.
 
-    The factor replaces the correction n / (n - 1) of the design by m / (m - 1). The
-    factor is 1 if the design has infinitely many units.
+    The factor replaces the correction n / (n - 1) by m / (m - 1). If the design has
+    infinitely many units, the factor is 1.
     """
     if m < 2 or math.isinf(n):
         return 1.0
@@ -161,11 +161,11 @@ class ParameterEstimate:
         return self._centred_and_scaled(self.parameter.linearised.influence)
 
     def _centred_and_scaled(self, influence: Array, smoothed: bool = False) -> Array:
-        """Centre influence values, and rescale the values to the size of the sample.
+        """Centre influence values, and multiply them by a small-sample factor.
 
-        If the components of a contrast cover different rows, each component has a
-        separate small-sample factor. If one component covers all rows, all components
-        have the largest factor.
+        If all components of a contrast cover only some of the rows, each component has
+        a separate factor. If one component covers the rows of all others, all
+        components have the largest factor.
         """
         parameter, counts = self.parameter, self.parameter.counts
         total = max(parameter.total, 1.0)
@@ -203,9 +203,9 @@ class ParameterEstimate:
     def _variance_components(self, influence: Array) -> Iterable[Component]:
         """Compute the variance components from totals of influence values by unit.
 
-        If the parameter depends on some of the rows only, or rows are not independent,
-        the design also adds up an indicator of the rows on which the parameter depends.
-        Rows with equal outcomes are pooled if the design allows pooling.
+        If the parameter depends on only some of the rows, or if rows are not
+        independent, an indicator of the rows on which the parameter depends is also
+        added up by unit.
         """
         rows, design, index = self._pooled
         columns = [influence]
@@ -287,9 +287,9 @@ class ParameterEstimate:
     def _classes_cross(self) -> bool:
         """Whether two areas under curves are computed from partly different rows.
 
-        This is the case if a class of one area and a class of the other area have some
-        rows in common, and each class has other rows. The influence values of an area
-        do not have mean zero over the common rows.
+        Each area compares two classes of rows. The result is True if a class of one
+        area and a class of the other area overlap, and neither class contains the
+        other.
         """
         partitions = {
             tuple(cells.tobytes() for cells in classes): classes
@@ -303,9 +303,9 @@ class ParameterEstimate:
         )
 
     def _pooled_units(self, sets: Iterable[Array]) -> list[Array]:
-        """Convert masks or weights of possible outcomes to masks or weights of rows.
+        """Convert masks or weights of possible outcomes to masks or weights of units.
 
-        Rows with equal outcomes may have been merged.
+        A unit is a row, or a set of merged rows with equal outcomes.
         """
         size, index = len(self.influence), self._pooled[2]
         return [np.append(cells, False)[:size][index] for cells in sets]
@@ -354,10 +354,10 @@ class ParameterEstimate:
 
     @property
     def _components_vary(self) -> bool:
-        """Whether each component that covers only some rows has a nonzero variance.
+        """Whether components that cover only some rows have nonzero variances.
 
-        The value is also True for interval methods that add a variance, by
-        pseudo-counts or noise.
+        The components belong to a contrast. For interval methods that add a variance,
+        by pseudo-counts or noise, the value is always True.
         """
         method = self.parameter.interval_method
         if method.adds_variance:
@@ -400,10 +400,9 @@ class ParameterEstimate:
     def _df_of_totals(self) -> float:
         """Degrees of freedom of a variance that is estimated from influence values.
 
-        A variance from few rows may be tiny by chance. For an area under a curve, the
-        result is therefore at most the degrees of freedom of the positive rows, or of
-        the negative rows. For events, the result is at most the degrees of freedom of
-        the rows with an event.
+        For an area under a curve, degrees of freedom are also computed for the positive
+        rows alone and for the negative rows alone. For events, degrees of freedom are
+        also computed for the rows with an event. The minimum is returned.
         """
         candidates = [self.moments.degrees_of_freedom]
         for part in self.components or [self]:
@@ -426,13 +425,13 @@ class ParameterEstimate:
     def hall_coefficients(self) -> tuple[float, float, float]:
         r"""Coefficients a, b and c of Hall's correction for skewness and curvature.
 
-        For the studentised error T of a mean with skewness g, the transformation
-        :math:`T + a T^2 + a^2 T^3/3 + b` with a = g/3 and b = g/6 is symmetric to
-        second order (Hall, 1992). For other functionals, k is half the second
+        Let T be the studentised error of a mean with skewness g. With a = g/3 and b =
+        g/6, :math:`T + a T^2 + a^2 T^3/3 + b` has a symmetric distribution to second
+        order (Hall, 1992). For a nonlinear functional, let k be half the second
         derivative in the least favourable direction, in standard errors. Then k is
-        added to a and b (DiCiccio and Efron, 1992). For a ratio of sums, k is not added
-        to a and b, but is the coefficient c of `with_curvature`. The absolute values of
-        a and a + c are at most 1/3.
+        added to a and b (DiCiccio and Efron, 1992). For a ratio of sums, k is instead
+        the coefficient c of `with_curvature`. The absolute values of a and a + c are at
+        most 1/3.
         """
         parameter = self.parameter
         if not self.has_variance:
@@ -473,9 +472,9 @@ class ParameterEstimate:
     def _direction(self) -> Array:
         """Change of the weights of units in the least favourable direction.
 
-        The weight of each row changes in proportion to the sum of influence values in
-        the independent unit of the row. The size of the change is such that the
-        estimate changes by one standard error.
+        The change moves the estimate by one standard error. The weight of each row
+        changes in proportion to the total influence value of the independent unit that
+        contains the row.
         """
         return self._direction_of(self._influences.column(0))
 
@@ -488,7 +487,7 @@ class ParameterEstimate:
 
     @property
     def _influences(self) -> Influences:
-        """Weighted influence values of the units of the sample."""
+        """Influence values of the parameter, multiplied by the weights of the rows."""
         return Influences([self.influence], [self.parameter.index], self.rows)
 
     @cached_property
@@ -551,8 +550,8 @@ class ParameterEstimate:
     def _is_moved_by_one_more(self) -> bool:
         """Whether one more row could move an area under a curve out of its interval.
 
-        The area is a mean over the rows of the rarer class. The additional row belongs
-        to this class, and has the worst possible score or a poor score.
+        The additional row belongs to the rarer of the two classes, and has the worst
+        possible score or a poor score.
         """
         parameter, rarer = self.parameter, self.parameter.support.rarer_class
         is_area = len(parameter.support.classes) == 2 and not self.components
@@ -591,9 +590,9 @@ class ParameterEstimate:
 
     @property
     def _has_neglected_tail(self) -> bool:
-        """Whether the tail is heavy and the interval does not account for the tail.
+        """Whether influence values have a heavy tail that the interval ignores.
 
-        An interval corrected for skewness accounts for the tail if the sample is
+        Intervals corrected for skewness do not ignore a heavy tail if the sample is
         skewed, because the limits are then far from the estimate.
         """
         if not self.parameter.interval_method.corrects_skewness:

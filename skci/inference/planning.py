@@ -100,10 +100,10 @@ def rows_for_width(
 ) -> int:
     """Compute the number of rows for which no interval exceeds a given half width.
 
-    The number is the smallest sufficient number, estimated from a pilot sample. The
-    half width is one number for all intervals, or a number for each metric.
-    `relative_variances` contains, for each of the K parameters, the variance per new
-    row divided by the variance per row of the pilot.
+    The smallest such number is estimated from a pilot sample. The half width is one
+    number for all intervals, or a number for each metric. `relative_variances` contains
+    a ratio for each of the K parameters: the variance per new row, divided by the
+    variance per row of the pilot.
     """
     joint.check_has_tables()
     half_widths = by_position(joint, half_width, "half_width")
@@ -220,11 +220,10 @@ class PowerPlan:
     def _errors_at_bounds(self, planned: JointEstimate, errors: Array) -> Array:
         """Compute standard errors of tests at the lower and upper bounds of a region.
 
-        Score intervals use the standard error at the null value. This standard error is
-        the distance of the null value from the estimate, divided by the test statistic
-        at the expected counts. For models that differ on few rows, the standard error
-        at the null value is much larger than the standard error at the estimate (Nam,
-        1997, Biometrics 53, 1422-1430).
+        For score intervals, the null value is the bound, and the standard error at the
+        null value is used. This standard error may be much larger than the standard
+        error at the estimate, for example if two models differ on few rows (Nam, 1997,
+        Biometrics 53, 1422-1430).
         """
         errors = np.tile(errors, (2, 1))
         adds_pseudo_counts = [
@@ -300,7 +299,7 @@ class PowerPlan:
 
 
 def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
-    """Return the joint estimate with all counts scaled to n rows.
+    """Return the joint estimate of a pilot, with all counts scaled to n rows.
 
     The n rows are treated as a whole population, without small-sample corrections. If
     `linear` is true, interval methods that add pseudo-counts are replaced by "delta",
@@ -345,7 +344,11 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Return the critical value for many rows, and standard errors times root n."""
+    """Return the large-sample critical value, and standard deviations per row.
+
+    A standard deviation per row is a standard error times the square root of the number
+    of rows.
+    """
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
@@ -376,7 +379,7 @@ def _smallest(fits: Callable[[int], bool], start: int, minimum: int) -> int:
 
 
 def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Convert one value, or values by metric, to a mapping by parameter position."""
+    """Map parameter positions to values, given one value or a value for each metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
     values_by_metric = by_metric(values, titles, name, "a number")
     if not values_by_metric:

@@ -144,9 +144,10 @@ def _statistics(
 ) -> Array:
     """Return one-sided test statistics as normal quantiles.
 
-    A statistic is the critical value at which a limit equals the null value. The limit
-    is the lower limit where `above` is true, and the upper limit elsewhere. For joint
-    intervals with a common variance, the statistics are multivariate t instead.
+    A test statistic is the critical value at which a confidence limit equals the null
+    value. The statistic refers to the lower limit where the mask `above` is true, and
+    to the upper limit elsewhere. For joint intervals with a common variance, the
+    statistics are multivariate t instead.
     """
     statistics = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.source.common_df is None:
@@ -157,10 +158,11 @@ def _statistics(
 def statistics_at(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Return the critical values at which limits equal null values.
+    """Return the critical values at which confidence limits equal null values.
 
-    A critical value is the half width of an interval in standard errors. The limit is
-    the lower limit where `above` is true, and the upper limit elsewhere.
+    A critical value is the half width of an interval in standard errors. The critical
+    value refers to the lower limit where the mask `above` is true, and to the upper
+    limit elsewhere.
     """
     roots = joint.roots(positions, nulls, above)
     for row in np.flatnonzero(np.isnan(roots)):

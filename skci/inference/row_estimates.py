@@ -293,10 +293,10 @@ class RowEstimates(Estimates):
 
 
 def _base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Return the parameters that a contrast compares, and the partial derivatives.
+    """Return the parameters in a contrast, and the derivatives of the contrast.
 
-    A contrast of contrasts is multiplied out, so that no returned parameter is a
-    contrast.
+    The derivatives are partial derivatives with respect to these parameters. A contrast
+    of contrasts is multiplied out, so that no returned parameter is a contrast.
     """
     if not parameter.components:
         return [(parameter, 1.0)]

@@ -210,9 +210,10 @@ _DENSITY = 0.05  # share of nonzero differences below which sparse values pay
 
 
 class Centres(NamedTuple):
-    """Means of blocks, such as strata, to be subtracted from the totals of units.
+    """Block means that are subtracted from the totals of units.
 
-    Each mean is multiplied by the size of the unit before the subtraction.
+    A block is a set of units, such as a stratum. Each block mean is multiplied by the
+    size of the unit before the subtraction.
     """
 
     means: Array
@@ -223,7 +224,7 @@ class Centres(NamedTuple):
     """Size of each unit."""
 
     def of_units(self, units: Any = slice(None)) -> Array:
-        """Return the values that are subtracted to centre the totals of some units."""
+        """Return the values to subtract from the totals of some units."""
         centres: Array = self.means[self.blocks[units]]
         return centres * self.sizes[units][:, np.newaxis]
 
@@ -304,11 +305,10 @@ class Influences:
         return total
 
     def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
-        """Split each column into a common value and sparse deviations.
+        """Split each column into a common value and sparse deviations from this value.
 
-        The common value is the value with the largest total weight. For example, with
-        many classes, a class is neither the true nor the predicted label of most rows.
-        The result is None if too many values deviate.
+        The common value of a column is the value with the largest total weight. The
+        result is None if too many values deviate from the common value.
         """
         columns, values, starts, common = [], [], [0], []
         maximum = _DENSITY * len(self.values) * len(self.rows)

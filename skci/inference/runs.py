@@ -36,7 +36,7 @@ _NO_VARIANCE = 1e-12  # relative size of a variance that counts as zero
 
 
 class VarianceComponents(NamedTuple):
-    """Variances due to rows and due to runs, and the variance included in both."""
+    """Variance due to rows, variance due to runs, and the overlap of both variances."""
 
     rows: float
     runs: float
@@ -91,9 +91,10 @@ def _run_set(
 ) -> RunSet:
     """Compute the covariances of means over a set of runs.
 
-    `runs` contains the positions of the parameters of each run. `means` has a row of
-    coefficients for each mean, and a column for each parameter. `values` contains the
-    estimates of the parameters, and `covariance` is their covariance due to rows.
+    `runs` contains the positions of the parameters of each run. `means` contains the
+    coefficients of the means, with a row for each mean and a column for each parameter.
+    `values` contains the estimates of the parameters, and `covariance` is the
+    covariance of these estimates due to rows.
     """
     size, all_runs = len(runs), np.concatenate(runs)
     members = np.flatnonzero(means[:, all_runs].any(axis=1))
@@ -389,10 +390,10 @@ def united_df(
 ) -> float:
     """Compute the degrees of freedom of a variance due to rows and runs.
 
-    `runs` and `rows` are the shares of the two sources in the variance. The shares add
-    up to less than 1 if the variance was raised to the variance due to rows. With the
-    method "quadrature", the squared t quantiles of the two sources are averaged, with
-    the shares as weights.
+    `runs` and `rows` are the shares of the variance that are due to runs and to rows.
+    With the method "quadrature", the squared t quantiles for runs and rows are
+    averaged, with the shares as weights. The shares add up to less than 1 if the
+    variance was raised to its minimum, the variance due to rows.
     """
     if not runs:
         return df_rows

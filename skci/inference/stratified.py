@@ -26,8 +26,8 @@ _MAX_ROWS = 1e6  # size of the sample behind shares, relative to the rows of all
 class StratifiedTable:
     r"""Counts of the possible outcomes in each stratum, and a functional of the counts.
 
-    Estimated population shares of the strata are treated as shares in a random sample
-    of the population. The size of this sample is chosen to match the standard errors of
+    If the population shares of the strata are estimates, they are treated as shares in
+    a random sample. The size of this sample is chosen to match the standard errors of
     the shares.
     """
 
@@ -66,9 +66,10 @@ class StratifiedTable:
         return np.bincount(self.samples, self.counts)
 
     def distribute_rows(self, rows: Array) -> Array:
-        """Divide rows that are added to a stratum equally among its possible cells.
+        """Divide rows that are added to strata equally among the cells of each stratum.
 
-        `rows` contains the number of added rows for each stratum.
+        `rows` contains the number of added rows for each stratum. Cells that are
+        impossible in a stratum have no added rows.
         """
         n_cells = np.bincount(self.samples, self.inside)
         per_cell = np.zeros(len(n_cells))
@@ -77,7 +78,12 @@ class StratifiedTable:
 
     @cached_property
     def pseudo_counts(self) -> Array:
-        """Pseudo-counts of two rows in total, in proportion to the sizes of strata."""
+        """Pseudo-counts of the possible cells of each stratum.
+
+        The pseudo-counts add up to two rows. Each stratum has a share in proportion to
+        the number of rows of the stratum, and divides the share equally among its
+        cells.
+        """
         sizes = self.sizes[: self.n_strata]
         return self.distribute_rows(2 * sizes / sizes.sum())
 
@@ -98,8 +104,7 @@ class StratifiedTable:
     def design_effect(self) -> float:
         """Ratio of the variance to the variance of independent multinomial samples.
 
-        The multinomial samples have the sizes of the strata. The ratio exceeds 1
-        because the variance in a stratum of n rows is multiplied by n / (n - 1).
+        The multinomial samples have the sizes of the strata.
         """
         total = float(self._smoothed_variances.sum())
         return self.variance / total if total else 1.0
@@ -127,9 +132,10 @@ class StratifiedTable:
         return float(self._agresti_coull(rows)[unseen].sum())
 
     def _agresti_coull(self, rows: float) -> Array:
-        """Compute the variance due to each stratum or sample, with added rows.
+        """Compute the variance due to each stratum after rows are added to the counts.
 
-        `rows` is the number of rows that are added to each stratum.
+        `rows` is the number of rows that are added to each stratum. The result also has
+        an entry for each independent sample that is not a stratum.
         """
         counts = self.counts + self.distribute_rows(np.full(self.n_strata, rows))
         return self._variances(counts, self.counts) / np.bincount(self.samples, counts)
@@ -137,9 +143,8 @@ class StratifiedTable:
     def _variances(self, counts: Array, at: Array) -> Array:
         """Compute the variance of influence values within each independent sample.
 
-        The functional is linearised at the counts `at`. To obtain the variance of the
-        estimate, divide the variance of each sample by the size of the sample, and add
-        the results.
+        Influence values are computed at the counts `at`. To obtain the variance of an
+        estimate, divide each variance by the size of the sample, and add the results.
         """
         _, influence, _ = self.functional(at / at.sum())
         influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
@@ -227,9 +232,10 @@ def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bo
 def _sums_of_cells(
     parameter: TableParameter, rows: Rows, strata: Array
 ) -> tuple[Array, Array, Array]:
-    """Compute the sum, sum of squares and minimum of the cell counts in each stratum.
+    """Compute the sum, sum of squares and minimum of the counts in each stratum.
 
-    The minimum is 0 if a cell that occurs in another stratum is empty.
+    Each count is the number of rows with one outcome. If an outcome occurs only in
+    other strata, the count is 0.
     """
     inside = parameter.units
     pairs = strata[inside] * parameter.size + parameter.index[inside]
@@ -248,9 +254,9 @@ def _sums_of_cells(
 def smoothed_by_stratum(
     parameter: TableParameter, rows: Rows, design: SampleDesign
 ) -> TableParameter:
-    """Return a parameter after its pseudo-counts are weighted by stratum.
+    """Return a parameter with pseudo-counts that account for the weights of strata.
 
-    Each pseudo-count of a stratum has the weight of a row of the stratum.
+    A pseudo-count in a stratum is multiplied by the weight of a row of this stratum.
     """
     simple = rows.are_equal and design.share_covariance is None
     table = None if simple else stratified_table(parameter, rows, design)

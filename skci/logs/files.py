@@ -35,7 +35,7 @@ _TYPES: dict[Any, str] = {dict: "a JSON object", list: "an array", str: "a strin
 
 
 class Grade(NamedTuple):
-    """Grade of a sample with its size, for aggregates such as a weighted mean.
+    """Grade of a sample, with the number of units, such as tokens, that were graded.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ class Sample(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The number that a harness prints for a task and a scorer.
+    """Number that a harness prints for a task and a scorer.
 
-    If this number differs from the number computed from the samples of the file,
+    If the printed number differs from the number computed from the samples of the file,
     :meth:`LogRows.report` raises an error.
 
     Parameters

@@ -332,7 +332,7 @@ class LogRows(Mapping[str, Array]):
                 )
 
     def _by(self, kind: str, listed: str) -> dict[str, list[str]]:
-        """Collect the names in column `listed` for each name in column `kind`."""
+        """Return a dict from names in column `kind` to names in column `listed`."""
         names: dict[str, list[str]] = {}
         for name, other in dict.fromkeys(zip(self[kind], self[listed], strict=True)):
             names.setdefault(name, []).append(other)
@@ -340,9 +340,9 @@ class LogRows(Mapping[str, Array]):
 
 
 def _selection(kinds: str, names: Iterable[str], remaining: Iterable[str]) -> str:
-    """Return the end of an error message, which recommends a selection of names.
+    """Return advice to select some names, for the end of an error message.
 
-    The text covers Python and the command line.
+    The text contains the option for Python and the option for the command line.
     """
     selected = [name for name in names if name in {*remaining}]
     in_shell = shlex.quote(",".join(selected))

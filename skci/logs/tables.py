@@ -36,7 +36,7 @@ def _recognises(file: LogFile) -> bool:
 
 
 def lacking(file: LogFile) -> ValueError:
-    """Return the error for a table without a column of items, or of grades."""
+    """Return the error for a table that has no column of items or of grades."""
     kind, line = "column", 1
     if file.kind != "table":
         kind, line = "field", next((line for _, line in file.records()), 1)

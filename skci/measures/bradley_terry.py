@@ -75,8 +75,9 @@ class Votes:
         """Return the connected components of the graph of wins.
 
         The graph has an edge for each win, and an edge in both directions for each tie.
-        No vote compares models of two weakly connected components. In votes between two
-        strongly connected components, models of the same component always win.
+        Models of different weakly connected components are never compared in a vote. If
+        votes compare models of two strongly connected components, all winners belong to
+        the same component.
         """
         winner, loser, tied = self._wins
         edges = np.hstack([[winner, loser], [loser[tied], winner[tied]]])
@@ -86,11 +87,11 @@ class Votes:
         return [np.flatnonzero(sets == k) for k in range(number)]
 
     def one_sided(self) -> tuple[Array, str] | None:
-        """Find the smallest set of models that wins, or loses, no vote against others.
+        """Find the smallest set of models that never beats, or never loses to, others.
 
-        Returns the indices of these models, and the outcome that does not occur, "win"
-        or "loss". If there is no such set, the result is None, and estimates are finite
-        (Ford, 1957).
+        Returns the indices of the models in the set, and the outcome that does not
+        occur in votes against other models, "win" or "loss". If there is no such set,
+        the result is None, and the estimates of all strengths are finite (Ford, 1957).
         """
         winner, loser, _ = self._wins
         sets, one_sided = self.sets("strong"), []
@@ -141,13 +142,11 @@ class Votes:
 
     @cached_property
     def _margins(self) -> Any:
-        """Differences between the regressors of two outcomes of a vote.
+        """Regressors of the observed outcome minus those of an alternative outcome.
 
-        The regressors of an alternative outcome are subtracted from the regressors of
-        the observed outcome. The sparse matrix has a row for each vote and alternative
-        outcome. The alternative to a win is a tie or, if the data contain no ties, a
-        win of the opponent. A tie has two alternatives, a win of each model, and
-        therefore two rows.
+        The sparse matrix has a row for each pair of a vote and an alternative outcome.
+        A win has one alternative: a tie or, if the data contain no ties, a win of the
+        opponent. A tie has two alternatives: a win of either model.
         """
         adjacent = {FIRST: [SECOND], SECOND: [FIRST]}
         if self.has_ties:
@@ -189,9 +188,9 @@ class Votes:
     def fit(self) -> tuple[Array, Array]:
         """Maximise the likelihood, with strengths of mean zero.
 
-        Returns the P estimates: strengths, position effect, coefficients of covariates,
-        log nu. Also returns the influence values of the m distinct votes, of shape (m,
-        P).
+        Returns an array of P estimates: the strengths, the position effect, the
+        coefficients of the covariates, and the logarithm of the tie parameter nu. Also
+        returns the influence values of the m distinct votes, of shape (m, P).
 
         The method is Newton's, with the trust region of scipy. Strengths are determined
         only up to a constant, which is fixed by a penalty on their mean.

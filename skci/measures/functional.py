@@ -30,8 +30,8 @@ class Evaluation(NamedTuple):
 
     The weights p belong to the m cells of a table and have shape (..., m). The estimate
     has shape (...). The influence values have shape (..., m) and mean zero under p. The
-    gradient with respect to the means that determine the functional has shape (...,
-    number of means).
+    functional is a function of some means. The gradient with respect to these means has
+    shape (..., number of means).
     """
 
     estimate: Array
@@ -82,15 +82,18 @@ class InformativeRows:
 
     @property
     def limiting(self) -> tuple[Array, ...]:
-        """Rows that limit the degrees of freedom, as masks or as weights.
+        """Rows that limit the degrees of freedom, as masks or as weights of cells.
 
-        These rows are the events, or the two classes of an area under a curve. Other
-        measures have no such rows.
+        For an estimate from events, these rows are the events. For an area under a
+        curve, these rows are the two classes. For other measures, the result is empty.
         """
         return self.events or (self.classes if len(self.classes) == 2 else ())
 
     def mapped(self, to_cells: Callable[[Array], Array]) -> "InformativeRows":
-        """Return the same rows as masks and weights for the cells of another table."""
+        """Convert masks and weights of cells to masks and weights for another table.
+
+        `to_cells` converts an array of cell values to the cells of the other table.
+        """
         classes, events = map(to_cells, self.classes), map(to_cells, self.events)
         return replace(self, classes=tuple(classes), events=tuple(events))
 
@@ -274,9 +277,10 @@ class FunctionOfMeans(Functional):
     def is_ratio(self) -> bool:
         """Whether the function is a nonlinear ratio of linear functions.
 
-        The test computes the cross-ratio of the values at four points on a line. A
-        ratio of linear functions preserves the cross-ratio of the points. The line
-        connects the means at equal weights with the means at weights 1, 1/2, 1/3, ...
+        The function is evaluated at four points on a line. For a ratio of linear
+        functions, the four values have the same cross-ratio as the four points. The
+        line connects the means at equal weights with the means at weights 1, 1/2, 1/3,
+        ...
         """
         n = self.features.shape[0]
         start, end = map(self._means, (np.ones(n), 1 / np.arange(1.0, n + 1)))
@@ -314,7 +318,7 @@ def ratio_of_means(above: Array, below: Array) -> FunctionOfMeans:
 class Mean(Functional):
     """Weighted mean of the values of m cells.
 
-    For the interval method "blurred", the gradient is the constant `unit`.
+    The interval method "blurred" uses the constant `unit` as the gradient.
     """
 
     compared_by: ClassVar[str] = "values"
@@ -473,7 +477,7 @@ class Composite(Functional):
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:
-        """Compute derivatives with respect to the component values, at weights p."""
+        """Compute derivatives at weights p with respect to the component values."""
 
     def boundary(self, counts: Array) -> list[Boundary]:
         pairs = zip(self.slopes(counts), self.components, strict=True)
@@ -519,7 +523,10 @@ class LinearCombination(EqualByParts, Composite):
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Compute influence values, with a factor for the term of each component."""
+        """Compute influence values as the sum of one term for each component.
+
+        The term of each component is multiplied by an entry of `factors`.
+        """
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
         return np.sum(terms, axis=0)

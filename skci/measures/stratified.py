@@ -46,7 +46,7 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _order(self) -> tuple[Array, Array]:
-        """Order of the cells by sample, and the start position of each sample."""
+        """Index that sorts the cells by sample, and the start index of each sample."""
         order = np.argsort(self.samples, kind="stable")
         return order, np.flatnonzero(np.diff(self.samples[order], prepend=-1))
 
@@ -60,17 +60,18 @@ class Poststratified(EqualByParts, Functional):
         return np.add.reduceat(values[..., order[:n]], starts[starts < n], axis=-1)
 
     def with_totals(self, q: Array, f: Array) -> Array:
-        """Rescale weights q such that each sample has the same total as in f.
+        """Rescale the cell weights q, so that q and f have equal totals in each sample.
 
-        Both q and f are weights of cells.
+        Both q and f contain a weight for each cell.
         """
         return q * (self.sums(f) / self.sums(q))[..., self.samples]
 
     def centred(self, values: Array, q: Array, w: Array) -> Array:
-        """Subtract a constant for each sample from values, and divide by w.
+        """Subtract a constant from the values of each sample, and divide by w.
 
-        The results have mean zero within each sample if cells are weighted by q. The
-        values have shape (K, r, m), and the weights q and w have shape (K, m).
+        The constants are chosen such that the results have mean zero within each sample
+        under the cell weights q. The values have shape (K, r, m). The weights q and w
+        have shape (K, m).
         """
         q, w = q[:, np.newaxis], w[:, np.newaxis]
         means = self.sums(values * q / w) / self.sums(q / w)
@@ -81,9 +82,10 @@ class Poststratified(EqualByParts, Functional):
     ) -> tuple[Array, Array]:
         """Solve the Newton equations without the second derivatives of the functional.
 
-        Returns solutions for right-hand sides of shape (K, r, m), and the signs of the
-        K determinants. The equations are separate for each sample. However, the
-        equations for estimated shares also contain the cells of the strata.
+        There are K systems of equations, each with r right-hand sides of length m.
+        Returns the solutions, and the signs of the K determinants. The cells of each
+        sample have separate equations, with one exception: the equations for estimated
+        shares also contain the cells of the strata.
         """
         solution = self.centred(right, q, w)
         if self.shares is not None:
@@ -104,9 +106,10 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def _cells_of_table(self) -> Array:
-        """Matrix of 0 and 1 that assigns cells of strata to cells of the mixture.
+        """Matrix of 0 and 1 that maps cells of single strata to cells of the mixture.
 
-        The matrix has shape (m, k) for m cells of strata and k cells of the mixture.
+        The mixture combines all strata. The matrix has shape (m, k) for m cells of
+        strata and k cells of the mixture.
         """
         size = self.functional.size + self.functional.is_partial
         return np.eye(size)[self.functional.cells]
@@ -118,10 +121,10 @@ class Poststratified(EqualByParts, Functional):
 
     @cached_property
     def of_table(self) -> MergedFunctional:
-        """Functional of the mixture of strata.
+        """Functional of the table of outcomes in the mixture of all strata.
 
-        The table of the mixture has a further cell for rows that do not affect the
-        functional.
+        If some rows do not affect the functional, the table has an additional cell for
+        these rows.
         """
         size = self.functional.size
         cells = np.arange(self._cells_of_table.shape[1])
@@ -137,9 +140,10 @@ class Poststratified(EqualByParts, Functional):
     def coupling(self, q: Array) -> Array:
         """Compute derivatives of the cell weights of the mixture with respect to q.
 
-        Only the k cells that can occur in the mixture of strata are included. The
-        result has shape (K, k, m). The derivatives are correct up to a constant for
-        each sample.
+        The mixture combines all strata, and q contains the weights of the cells of the
+        strata. Only the k cells that can occur in the mixture are included. The result
+        has shape (K, k, m). In each sample, the derivatives are correct up to an
+        additive constant.
         """
         _, factors, _ = self._mixed(q)
         indicators = self._cells_of_table[:, self.occurs].T

@@ -66,10 +66,10 @@ ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.sp
 
 
 def known_spellings(names: Iterable[str], others: Iterable[str] = ()) -> dict[str, str]:
-    """Return a dict from synonyms of the measures in `names` to these names.
+    """Return a dict from accepted spellings of measures to the names in `names`.
 
-    Each name is also a key. The synonyms in `others` are left out, because they have
-    another meaning.
+    A measure can be spelled by its name or by a synonym. The synonyms in `others` are
+    left out, because these synonyms denote other measures.
     """
     spellings: dict[str, str] = {}
     for name in names:

@@ -225,10 +225,11 @@ def _match(
 ) -> tuple[Array, Array, Array]:
     """Match detected boxes with the objects in an image.
 
-    Detections are matched in the given order, each with the object that overlaps most.
-    Returns two masks of shape (detections, areas, overlaps): the detections that match
-    an object, and the detections that are not ignored. Also returns the number of
-    objects that are not ignored, of shape (areas,).
+    In the given order, each detection is matched with the object that overlaps most.
+    Returns two masks of shape (detections, areas, overlaps) for all ranges of areas and
+    all overlap thresholds. The first mask contains the detections that match an object.
+    The second mask contains the detections that are not ignored. Also returns the
+    number of objects that are not ignored, of shape (areas,).
     """
     lowest, highest = np.array([*_AREAS.values()]).T
     boxes, object_boxes = (
@@ -294,7 +295,8 @@ class _Image:
 def _metrics(areas: Sequence[str], classes: Mapping[str, int]) -> list[MetricCI]:
     """Return COCO's metrics, and the AP of each class in `classes`.
 
-    `areas` names the ranges of object areas, such as "small", that contain objects.
+    Some metrics cover only objects in a range of areas, such as "small". Such metrics
+    are returned for the ranges in `areas`.
     """
     all_overlaps = range(len(_OVERLAPS))
     curves: dict[str, tuple[Any, str, Sequence[int]]] = {
@@ -346,8 +348,8 @@ def _mean(
 ) -> tuple[float, Array]:
     """Return the mean of a measure over classes and overlap thresholds.
 
-    The mean is over the chosen classes that have objects. Also returns an influence
-    value for each image.
+    The mean includes the classes in `chosen` that have objects. Also returns the
+    influence value of each image.
     """
     classes, k = images[0].classes[chosen], [*_AREAS].index(area)
     positions = np.array([image.position for image in images])
@@ -368,7 +370,7 @@ def _mean(
 def _recall(
     matches: _Class, weights: Array, maximum: int = _MAX_DETECTIONS[-1]
 ) -> tuple[float, Array]:
-    """Return the recall of a class, and its derivatives.
+    """Compute the recall of a class, and the derivatives of the recall.
 
     The derivatives are with respect to the weights of images.
     """
@@ -381,7 +383,7 @@ def _recall(
 
 
 def _average_precision(matches: _Class, weights: Array) -> tuple[float, Array]:
-    """Return the average precision of a class, and its derivatives.
+    """Compute the average precision of a class, and the derivatives of this precision.
 
     The derivatives are with respect to the weights of images.
     """

@@ -141,10 +141,11 @@ def _read(source: Any, parameter: str, columns: Sequence[str], value: str) -> _V
 
 
 def _listed(documents: Any, place: str, value: str) -> Mapping[str, float]:
-    """Return a mapping from documents to values.
+    """Convert the documents of a query to a mapping from documents to values.
 
-    In a list of relevant documents, each document has the value 1. In a ranked list,
-    the value of a document is its negated rank.
+    Each document in a list of relevant documents receives the value 1. In a ranked
+    list, the value of a document is the negated rank of the document. A mapping is
+    returned unchanged.
     """
     if isinstance(documents, Mapping):
         return documents

@@ -83,7 +83,11 @@ class TrainingSizes(NamedTuple):
     rng: np.random.Generator
 
     def subset(self, train: Array, name: str, rank: Array) -> Array:
-        """Select units of a training set in a given order, up to the required size."""
+        """Select about the required number of rows from a training set.
+
+        Complete units, such as clusters, are selected in ascending order of `rank`.
+        `name` is the name of the training set size.
+        """
         n_required = -(-self.by_name[name][1] * len(train) // self.n_train)
         _, position, counts = np.unique(
             rank[train], return_inverse=True, return_counts=True
@@ -410,8 +414,9 @@ class Resampling:
     ) -> CrossValidationReport:
         """Report the mean performance of the models of all folds.
 
-        Folds are independent given the models. `models` contains the fitted models of
-        each fold by name. By default, models are fitted first.
+        Given the fitted models, the test rows of different folds are independent.
+        `models` contains the fitted models of each fold by name. By default, the models
+        are fitted first.
         """
         splits = self.rows.splits()
         pool = tuple(splits)

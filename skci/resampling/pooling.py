@@ -182,9 +182,10 @@ def _n_pairs(parameter: TableParameter) -> float:
 def blocks_of_folds(
     parameters: Iterable[ParameterT],
 ) -> dict[ParameterLabels, list[ParameterT]]:
-    """Group parameters that have equal labels except for the fold.
+    """Group parameters that differ only in the fold.
 
-    The keys of the result are the labels without the fold.
+    The keys of the result are the labels of a parameter without the fold, such as the
+    model and the metric.
     """
     blocks: dict[ParameterLabels, list[ParameterT]] = {}
     for parameter in parameters:
@@ -203,7 +204,11 @@ def mean_over_folds(joint: JointEstimate) -> JointEstimate:
 
 
 def compared_within_folds(parameter: ParameterT) -> ParameterT:
-    """Set the reason why an area under a curve within a fold may be undefined."""
+    """Add the reason why an area under a curve may be undefined in a fold.
+
+    An area compares scores of both classes, and a fold may contain a single class.
+    Parameters that are not areas are returned unchanged.
+    """
     if not parameter.support.classes:
         return parameter
     trait = replace(parameter.trait, undefined_by=_NO_PAIR)

@@ -65,7 +65,7 @@ class Scheme(ABC):
         """
 
     def summary(self, pool: EvaluatedPool) -> Any:
-        """Return the results that `moments` requires from a pool of splits."""
+        """Return the results of a pool of splits that the method `moments` requires."""
         return pool.values
 
     @abstractmethod
@@ -141,10 +141,11 @@ class GroupJackknife(Scheme):
     def moments(self, rows: ResampledRows, summaries: Summaries) -> ResampledMoments:
         r"""Compute estimates and their covariance from P partitions into G groups.
 
-        The degrees of freedom :math:`\nu` for independent partitions are divided by
-        :math:`1 + (P - 1)(G - 1)/(n - 1)`. If an estimate is linear in the n units, the
-        variances from two random partitions have the correlation :math:`(G - 1)/(n -
-        1)`.
+        For independent partitions, the covariance would have :math:`\nu` degrees of
+        freedom. The variances from two random partitions are correlated. If an estimate
+        is linear in the n units, this correlation is :math:`(G - 1)/(n - 1)`. The
+        degrees of freedom :math:`\nu` are therefore divided by :math:`1 + (P - 1)(G -
+        1)/(n - 1)`.
         """
         values: Array = np.array(summaries)
         moments = group_jackknife(values[:, 0], values[:, 1:])

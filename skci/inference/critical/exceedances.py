@@ -75,11 +75,11 @@ class Table:
 class Proposal:
     """Proposal distribution of a vector z, for importance sampling of large maxima.
 
-    A draw of z begins with a random threshold q, called a level, and a random index j.
-    The vector z is then drawn from its distribution given that z_j exceeds q, or that
-    the absolute value of z_j exceeds q if `sides` is 2. All levels have the same
-    probability. Indices have the probabilities `shares`, which are equal by default. A
-    level of minus infinity (0 if `sides` is 2) imposes no condition.
+    First, a threshold q and an index j are drawn at random. Then, the vector z is drawn
+    from the conditional distribution given that z_j, or the absolute value of z_j if
+    `sides` is 2, exceeds q. A threshold is also called a level. All levels have the
+    same probability. A level of minus infinity, or 0 if `sides` is 2, imposes no
+    condition. The indices have the probabilities `shares`, which are equal by default.
     """
 
     levels: tuple[float, ...]
@@ -88,10 +88,9 @@ class Proposal:
     shares: Array | None = None
 
     def coordinates(self, uniform: Array) -> tuple[Array, Array]:
-        """Convert uniform random numbers to the first choices of each random draw.
+        """Convert uniform random numbers to a threshold and an index for each draw.
 
-        These choices are a threshold, and the index of a coordinate that exceeds the
-        threshold.
+        In each draw, the coordinate with this index exceeds the threshold.
         """
         position = uniform * len(self.levels)
         level = position.astype(np.intp)
@@ -189,7 +188,10 @@ class RadialSampler(_FactorModel):
         return Table(function, self.sides - 2.0, 1.0, _CELLS + 64 * self.loadings.rank)
 
     def _exceed(self, s: Array, q: float, df: float) -> Array:
-        """Return the probability that s |y| exceeds q, for a random vector y."""
+        """Return the probability that s times the length of y exceeds q.
+
+        The random vector y contains the factors.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = radial_sf(q / np.abs(s), self.loadings.rank, df)
         if q < 0:
@@ -197,11 +199,11 @@ class RadialSampler(_FactorModel):
         return np.where(s > 0, longer, 0.0)
 
     def density(self, proposal: Proposal) -> Table:
-        """Tabulate a function that determines the density of random directions.
+        """Tabulate a function from which the density of random directions is computed.
 
-        The density relative to a uniform distribution is `Proposal.floor` plus a mean
-        of the tabulated function. The mean is over the projections of a direction on
-        the coordinates.
+        The function is averaged over the projections of a direction on the coordinates.
+        The density of the direction, relative to the uniform density, is this average
+        plus `Proposal.floor`.
         """
         tails = {level: proposal.tail(level) for level in proposal.levels}
 
@@ -243,13 +245,13 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute random terms from which tail probabilities are estimated.
+        """Compute random terms with means that estimate tail probabilities.
 
         Each array has one term for each sampled direction. The means of the first three
-        arrays estimate the probability that some coordinate exceeds q, for three
-        thresholds q. The mean of the fourth array estimates the expected number of
-        pairs of coordinates that both exceed the middle threshold. If the weights of
-        the directions are bounded, a fifth array contains these weights.
+        arrays estimate the probabilities that some coordinate exceeds three thresholds.
+        The mean of the fourth array estimates the expected number of pairs of
+        coordinates that both exceed the middle threshold. If the weights of the
+        directions are bounded, a fifth array contains these weights.
         """
         s = self.directions(proposal, points)
         single = tables[3] is tables[1]
@@ -298,10 +300,10 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute random terms from which tail probabilities are estimated.
+        """Compute random terms with means that estimate tail probabilities.
 
-        Each array has one term for each draw of the factors y. Given y, the coordinates
-        are independent. `RadialSampler.exceedances` describes the four arrays.
+        Each array has one term for each draw of the factors y.
+        `RadialSampler.exceedances` describes the four arrays.
         """
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
@@ -321,9 +323,9 @@ def batches(
     """Yield batches of scrambled Sobol points.
 
     A point has two uniform coordinates and `rank` standard normal coordinates. Each of
-    the `seeds` gives one scramble, that is, one randomisation of the Sobol sequence,
-    from which the points `start` to `stop` are used. Batches have fewer points if
-    `width`, the number of columns of later arrays, is larger.
+    the `seeds` randomises (scrambles) the Sobol sequence. The points `start` to `stop`
+    of each scrambled sequence are used. Batches have fewer points if `width`, the
+    number of columns of later arrays, is large.
     """
     number, dimension = stop - start, rank + 2
     if number * dimension > _CACHED:
@@ -335,7 +337,7 @@ def batches(
 
 
 def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Return the Sobol points of one scramble from the cache."""
+    """Return the points of one scrambled Sobol sequence from the cache."""
     if stop < _FIRST and _FIRST * dimension <= _CACHED:
         # Scrambling costs more than generating further points.
         return _cached_points(dimension, 0, _FIRST, seed)[start:stop]
@@ -352,7 +354,10 @@ def _cached_points(dimension: int, start: int, stop: int, seed: int) -> Array:
 def _drawn(
     dimension: int, start: int, batches: Sequence[slice], seed: int
 ) -> Iterator[Array]:
-    """Generate the Sobol points of one scramble in batches, from index `start`."""
+    """Generate the points of one scrambled Sobol sequence in batches.
+
+    The first point has the index `start` in the sequence.
+    """
     rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
     engine = qmc.Sobol(min(dimension, _SOBOL), **rng)
     if start:
@@ -423,9 +428,8 @@ def nested_tail(
     """Estimate the tail probabilities of a two-sided step-down test.
 
     The statistics are in ascending order. For each k from 1 to K, the result contains
-    the probability that the maximum of the first k coordinates exceeds the k-th
-    statistic. With `directions`, the maximum also includes the negatives of all
-    coordinates. One sample of random projections serves all K probabilities.
+    the probability that the maximum of the first k coordinates exceeds statistic k.
+    With `directions`, the maximum also includes the negatives of all coordinates.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     proposed = None if directions else shares / shares.sum()

@@ -72,12 +72,12 @@ class Horizon:
         return f"at {looks} up to n = {self.looks[-1]}"
 
     def times(self, n_parameters: int) -> tuple[Array, float]:
-        """Return representative times of the interim looks, and a boundary shift.
+        """Return times that represent the interim looks, and a correction term.
 
-        Times are logarithms of sample sizes. If at most 20 looks are planned, the times
-        are the looks, and the shift is zero. Otherwise, a look at every sample size is
-        assumed. The maximum of an estimate over all looks is then about the maximum
-        over the returned times plus the shift.
+        Times are logarithms of sample sizes. If at most 20 looks are planned, each look
+        is a time, and the correction term is zero. Otherwise, the maximum of an
+        estimate over all looks is about the maximum over the returned times plus the
+        correction term.
         """
         if not self.continuous and len(self.looks) <= _MAX_TIMES:
             return np.log(np.array(self.looks)), 0.0
@@ -96,10 +96,10 @@ def sequential_maximum(
 ) -> MaxDistribution:
     r"""Return the distribution of the maximum of estimates over interim looks.
 
-    The maximum over all looks is approximated by the maximum at a few times with steps
-    h, plus the constant :math:`0.5826 \sqrt h` [1]_. The error of this approximation is
-    larger than the numerical error of a quantile, so that no warning of the numerical
-    error is issued.
+    The maximum over all looks is approximated by the maximum over a few times with
+    steps h, plus the constant :math:`0.5826 \sqrt h` [1]_. No warnings of numerical
+    errors are issued, because the error of the approximation is larger than a numerical
+    error.
 
     References
     ----------

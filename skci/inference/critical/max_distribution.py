@@ -300,7 +300,7 @@ class QuantileSearch:
     def controlled(self, q: float, terms: Array) -> Array:
         """Estimate tail probabilities with control variates.
 
-        There is one estimate from each randomisation of the Sobol points.
+        Each randomisation of the Sobol points gives a separate estimate.
         """
         probabilities, controls = terms[:3], terms[3:]
         rho, counts = self.pairs
@@ -318,9 +318,9 @@ class QuantileSearch:
 def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
     """Approximate a set of correlations by weighted correlations on a grid.
 
-    The weights interpolate linearly on the grid. The grid is uniform in the arcsine of
-    the correlation, because the probability that two coordinates exceed q is a smooth
-    function of the arcsine.
+    Each correlation is replaced by the two nearest grid points, with the weights of
+    linear interpolation. The grid is uniform in the arcsine of the correlation, because
+    tail probabilities are smooth functions of the arcsine.
     """
     part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
     below = cell.astype(np.intp)
@@ -510,7 +510,10 @@ class MaxDistribution:
         return np.clip(tail, lower, upper)
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Adjust tail probabilities so that they agree with the computed quantile."""
+        """Adjust tail probabilities so that they agree with the quantile of a level.
+
+        After the adjustment, the tail probability at this quantile is ``1 - level``.
+        """
         q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)

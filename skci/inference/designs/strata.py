@@ -47,10 +47,9 @@ class Strata:
 
 
 def without_average(design: Any) -> tuple[Any, bool]:
-    """Remove the option to average over strata from a design.
+    """Remove the option to average metrics over strata from a design.
 
-    Returns the design without the option, and whether the metric is averaged over
-    strata.
+    Returns the design without the option, and whether the option was set.
     """
     if isinstance(design, Strata) and design.average == "macro":
         return Strata(design.strata), True

@@ -242,7 +242,7 @@ class TimeOrder:
     def _reason_of_season(self, series: Sequence[Array]) -> str | SmallSampleReason:
         """Return a warning if the variance is too small for seasonal data.
 
-        Otherwise, the text is empty.
+        Without a warning, the result is an empty string.
         """
         season = find_season(series)
         if season is None:
@@ -269,7 +269,10 @@ class TimeOrder:
         )
 
     def _reason_of_few(self, series: Sequence[Array]) -> str:
-        """Return a warning if the effective sample size is small, else no text."""
+        """Return a warning if the effective sample size is small.
+
+        Without a warning, the result is an empty string.
+        """
         n = sum(map(len, series))
         effective = 0.0
         for values in series:
@@ -288,7 +291,10 @@ class TimeOrder:
         )
 
     def _reason_of_runs(self, series: Sequence[Array]) -> str:
-        """Return a warning if short periods determine the variance, else no text."""
+        """Return a warning if short periods determine the variance.
+
+        Without a warning, the result is an empty string.
+        """
         if self.method != "cosine":
             return ""
         n_cosines = self._n_cosines
@@ -316,7 +322,7 @@ class TimeOrder:
 
 
 def _cosine_sums(values: Array, n_cosines: int) -> Component:
-    """Create a component from sums of influence values weighted by cosines."""
+    """Create a variance component from cosine-weighted sums of influence values."""
     sums = [dct(column)[1 : n_cosines + 1] for column in values.T]  # twice the sums
     totals = np.transpose(sums) / np.sqrt(2 * n_cosines)
     return Component(
@@ -331,9 +337,8 @@ def _cosine_sums(values: Array, n_cosines: int) -> Component:
 def _degrees_of_freedom(values: Array, n_cosines: int) -> float:
     """Compute the degrees of freedom of the mean square of cosine-weighted sums.
 
-    The degrees of freedom are the number of cosines, or fewer if a few short periods
-    dominate. Dominance is measured by the kurtosis of sums over windows
-    of successive rows.
+    The degrees of freedom equal the number of cosines, or are fewer if a few short
+    periods dominate the sums.
     """
     n = len(values)
     width = -(-3 * n // (2 * n_cosines))
@@ -382,10 +387,10 @@ def _bartlett_windows(values: Array, lags: int) -> Component:
 def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
     """Yield the components of the variance in the test of Diebold and Mariano.
 
-    Values are multiplied by the small-sample factor of Harvey, Leybourne and Newbold.
-    The first component is the variance without autocorrelation. For each lag, three
-    further components add the autocovariance ``2 * a * b`` as ``(a + b)**2 - a**2 -
-    b**2``.
+    The first component is the variance without autocorrelation. Each lag has three
+    further components, because an autocovariance ``2 * a * b`` is written as
+    ``(a + b)**2 - a**2 - b**2``. The values are first multiplied by the small-sample
+    factor of Harvey, Leybourne and Newbold.
     """
     n, h = len(values), lags + 1
     factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
@@ -404,8 +409,7 @@ def _autoregression(centred: Array, max_decay: float) -> tuple[float, float]:
     """Estimate the autocorrelation at lag 1, and its decay at later lags.
 
     An insignificant autocorrelation is replaced by 0. The decay factor is the ratio of
-    the autocorrelations at lags 2 and 1. This ratio is also valid if the autoregression
-    is observed with noise.
+    the autocorrelations at lags 2 and 1.
     """
     sums = [float(centred[k:] @ centred[: len(centred) - k]) for k in range(3)]
     first = sums[1] / sums[0] if sums[0] > 0 else 0.0

@@ -50,7 +50,10 @@ def covariance(components: Iterable[Component]) -> Array:
 
 
 def _products(component: Component) -> Array:
-    """Compute the covariance matrix of one component, disregarding the sign."""
+    """Compute the covariance matrix of one component from the totals of units.
+
+    The result is not negated for a component that is subtracted from the covariance.
+    """
     totals = component.totals
     factor, repeats = _multiples(component, _repeats(component))
     centres = None if component.blocks is None else _centres(component)
@@ -63,11 +66,12 @@ def _products(component: Component) -> Array:
 
 
 def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
-    """Return a factor and weights for the squared totals of units.
+    """Return the factor and the weights in the variance of one component.
 
-    A variance is the factor times the weighted sum of the squared totals. The factor is
-    the small-sample correction G / (G - d) for G units. If units are in blocks, such as
-    strata, the weights include the correction of each block, and the factor is 1.
+    The variance is the factor times the weighted sum of the squared totals of units.
+    For G units, the factor is the small-sample correction G / (G - d). If the units are
+    in blocks, such as strata, the factor is 1, and the weights include a correction for
+    each block.
     """
     numbers, squares = repeats[:2]
     if component.blocks is None:
@@ -79,7 +83,7 @@ def _multiples(component: Component, repeats: _Repeats) -> tuple[float, Array]:
 
 
 def _repeats(component: Component) -> _Repeats:
-    """Return the number of units that each total represents, and sums of powers.
+    """Return the number of units behind each total, and sums of powers of weights.
 
     The result has shape (4, G) for G totals. The first row contains the number of units
     that each total represents, by default 1. The other rows contain the sums of the
@@ -112,7 +116,7 @@ def _centres(component: Component) -> Centres:
 
 
 def _centred(component: Component) -> Array:
-    """Return the totals of the first parameter, centred within blocks."""
+    """Return the totals of the first parameter minus the block means."""
     values = _column(component, 0)
     if component.blocks is not None:
         values = values - _centres(component).of_units()[:, 0]
@@ -175,9 +179,9 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     """Compute sums of powers from the totals of influence values.
 
     The first column of the totals contains influence values. An optional second column
-    indicates the rows in use, so that units without such rows are not counted. If rows
-    are independent, each stratum is divided into the classes of an area under a curve.
-    `classes` contains a mask of the rows in each class.
+    indicates the rows in use, so that units without such rows are not counted. For an
+    area under a curve, `classes` contains a mask of the rows of each class. If rows are
+    independent, sums are computed by stratum and class.
     """
     variance = scale = 0.0
     sums: Any = [], [], [], []
@@ -214,7 +218,7 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
 def _sums_of_powers(
     values: Array, repeats: _Repeats, numbers: Array, blocks: Array | None = None
 ) -> tuple[list[float], ...]:
-    """Count values in each block, and sum their second to fourth powers."""
+    """Count the values in each block, and sum the second to fourth powers."""
     squares = values * values
     second = repeats[1], squares
     third, fourth = (repeats[2], squares, values), (repeats[3], squares, squares)
@@ -228,9 +232,9 @@ def _sums_of_powers(
 def _divided(
     blocks: Array | None, rows: Array, classes: Sequence[Array]
 ) -> Array | None:
-    """Divide strata or other blocks of rows by class.
+    """Divide each stratum, or other block of rows, by class.
 
-    The blocks are unchanged if a divided block would have a single row.
+    If a class within a block would have a single row, the blocks are not divided.
     """
     parts: Any = 0 if blocks is None else blocks
     for members in classes:
@@ -268,7 +272,11 @@ class UnitWeights(NamedTuple):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Satterthwaite degrees of freedom if totals are proportional to weights."""
+        """Satterthwaite's degrees of freedom of a variance.
+
+        The sum of the influence values in each unit is assumed to be proportional to
+        the weight of the unit.
+        """
         sums = [self.squares], [self.cubes], [self.fourths]
         return Moments([self.n], *sums).degrees_of_freedom
 
@@ -422,10 +430,10 @@ def tail_shape(components: Iterable[Component], shape: Callable[..., float]) -> 
 
 
 def _side(totals: Array, n: int) -> tuple[Array, float]:
-    """Make the total with the largest absolute value positive.
+    """Reverse the signs of all totals if the most extreme total is negative.
 
-    If this total is negative, the signs of all totals are reversed. Also returns the
-    number of totals that belong to the tail.
+    Returns the totals, and the number of largest totals from which a tail index is
+    computed.
     """
     side = totals if totals.max() >= -totals.min() else -totals
     return side, min(n / 5, 3 * math.sqrt(n))

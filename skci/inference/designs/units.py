@@ -57,9 +57,9 @@ class IndependentRows(SampleDesign):
 class Clusters(SampleDesign):
     """Design of clustered rows.
 
-    Identical rows are merged to a unit of the sample, which may therefore belong to
-    several clusters. Each combination of a cluster and a unit in this cluster is an
-    entry of the design.
+    Identical rows are merged to one unit of the sample, even if the rows belong to
+    different clusters. An entry of the design is a combination of a cluster and a unit
+    with rows in this cluster.
     """
 
     number: Array
@@ -100,7 +100,7 @@ class Clusters(SampleDesign):
 
     @cached_property
     def starts(self) -> Array:
-        """Index of the first of the sorted entries that belong to each cluster."""
+        """Index of the first entry of each cluster, with entries sorted by cluster."""
         return np.flatnonzero(np.diff(self.number, prepend=-1))
 
     @property
@@ -256,9 +256,10 @@ class RowwiseDesign(SampleDesign):
     ) -> RowwiseDesign:
         """Create a design for n rows, including rows with weight zero.
 
-        `weighted_rows` is the index of the rows with positive weight, or ``...`` for
-        all rows. Other rows are dropped, so that they are not counted as units. In time
-        series, all rows are kept, because each row marks a point in time.
+        `weighted_rows` contains the indices of the rows with positive weight, or is
+        ``...`` for all rows. Rows with weight zero are dropped, so that they are not
+        counted as units. In time series, rows with weight zero are kept, because each
+        row marks a point in time.
         """
         columns = getattr(design, "columns", None) or ()
         if weighted_rows is ... or not columns or hasattr(design, "with_series"):
@@ -312,7 +313,7 @@ class RowwiseDesign(SampleDesign):
         return changes / math.sqrt(dot(totals, totals))
 
     def check(self) -> None:
-        """Check the results of a user's design: the number of units, and components.
+        """Check the number of units and the components of a user's design.
 
         The components are computed for arbitrary numbers.
         """
@@ -342,7 +343,10 @@ class RowwiseDesign(SampleDesign):
 
 
 def with_columns(design: Any, columns: Mapping[str, Any]) -> Any:
-    """Return a copy of a design with other values for the attributes in `columns`."""
+    """Return a copy of a design in which some attributes have other values.
+
+    `columns` maps the names of these attributes to the values.
+    """
     changed = copy(design)
     for name, values in columns.items():
         object.__setattr__(changed, name, values)

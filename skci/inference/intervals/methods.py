@@ -124,10 +124,10 @@ class IntervalMethod:
     ) -> Array:
         """Compute the critical values at which limits of intervals equal null values.
 
-        The limit is the lower limit where `above` is true, and the upper limit
-        elsewhere. The critical value is negative if the null value is on the other side
-        of the estimate. The critical value is minus infinity if no limit reaches the
-        null value, and NaN if the search failed.
+        A critical value refers to the lower limit where the mask `above` is true, and
+        to the upper limit elsewhere. The critical value is negative if the limit and
+        the null value are on different sides of the estimate. The critical value is
+        minus infinity if no limit reaches the null value, and NaN if the search failed.
         """
         triples = zip(tasks, nulls, above, strict=True)
         roots = [
@@ -165,7 +165,7 @@ class Wald(IntervalMethod):
     """Wald interval, computed on the scale of a link function.
 
     The limits are `crit` standard errors away from the estimate. For contrasts of areas
-    under curves, the correction for skewness only moves limits outwards, because the
+    under curves, a correction for skewness never makes the interval narrower, because
     skewness is estimated from few rows.
     """
 
@@ -327,9 +327,10 @@ def _in_range(task: Task) -> Task:
 
 
 def _exceeds_largest_variance(task: Task) -> bool:
-    """Return whether the variance exceeds its maximum for an area under a curve.
+    """Return whether the variance of an area under a curve exceeds its upper bound.
 
-    The maximum is Birnbaum's bound. It is checked only near the boundary of the range.
+    The upper bound is Birnbaum's bound. The result is False if the area is at least one
+    standard error away from 0 and from 1.
     """
     a, error = task.estimate, task.standard_error
     largest = a * (1 - a) * task.design_effect
@@ -441,7 +442,7 @@ class AgreementInterval(IntervalMethod):
 def _tables(
     tasks: Sequence[Task],
 ) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
-    """Return the functionals, counts, ranges and design effects as separate arrays."""
+    """Return the functionals, counts, ranges and design effects of all tasks."""
     columns: Any = Task._make(zip(*tasks, strict=True))
     bounds = np.array([*map(_RANGE, columns.trait)], dtype=float)
     return columns.functional, columns.counts, bounds, np.array(columns.design_effect)

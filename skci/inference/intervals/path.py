@@ -229,11 +229,11 @@ class Problem:
         return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
 
     def has_interior_limit(self) -> Array:
-        """Return a mask of the limits that differ from the bounds of the range.
+        """Return a mask of the limits that lie inside the range.
 
-        The result has shape (J, 2). A limit equals the bound if the estimate equals the
-        bound or is undefined. An estimate is treated as undefined if it depends on the
-        tiny counts that are added to the cells.
+        The mask has shape (J, 2). A limit lies on a bound of the range if the estimate
+        equals the bound, or if the estimate is undefined. An estimate is treated as
+        undefined if the tiny counts that are added to the cells change the estimate.
         """
         first, second = self._estimates.T
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
@@ -345,12 +345,13 @@ def _step(
 
 
 def _solve_cells(problem: Problem, index: Array, f: Array, x: PathPoint) -> Any:
-    """Solve the linear system of a Newton step.
+    """Solve the linear system of a Newton step for two right-hand sides.
 
-    The system has two right-hand sides: for a fixed multiplier, and for a unit change
-    of the multiplier. Returns values, influence values and derivatives of the influence
-    values, then the solutions with and without these derivatives. The last two results
-    determine the sign of the determinant.
+    The first right-hand side applies to a fixed multiplier, and the second to a unit
+    change of the multiplier. Returns the values of the functionals, the influence
+    values and the derivatives of the influence values. Also returns the solution of the
+    system, and the solution without these derivatives. The last two results determine
+    the sign of the determinant of the system.
     """
     p, w, multiplier = x.p, x.w, x.multiplier
     nearby = normalise(p[:, np.newaxis] * problem.differences)

@@ -66,8 +66,8 @@ class Paths(Problem):
     def roots(self, nulls: Array) -> Array:
         """Compute the signed square root of the test statistic at null values.
 
-        A root is NaN if it is unreliable, that is, if a limit with this root as
-        critical value differs from the null value.
+        Unreliable roots are NaN. To check a root, a limit is computed with the root as
+        critical value. This limit must equal the null value.
         """
         index = np.arange(len(nulls))
         target = self.from_functional(index, nulls)
@@ -133,10 +133,9 @@ def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
-    """Solve for limits by Newton's method, without following the profile.
+    """Compute limits by Newton's method from interpolated starting points.
 
-    Returns the values at the limits, and a mask of the values that are accepted as
-    reliable.
+    Returns the limits, and a mask of the limits that are reliable.
     """
     levels = search.crit[:, np.newaxis] * LEVELS
     index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
@@ -163,10 +162,10 @@ def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
 
 
 def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
-    """Interpolate between points to where the test statistic first crosses each level.
+    """Compute starting points of Newton's method by interpolation.
 
-    The levels are square roots of the test statistic. The results are starting points
-    of Newton's method.
+    Each starting point approximates the first point of a profile where the square root
+    of the test statistic reaches one of the `levels`.
     """
     beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
     after = np.maximum(beyond.argmax(-1), 1).ravel()
@@ -183,10 +182,10 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
 def _is_reliable(
     problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
 ) -> Array:
-    """Return whether the limits found by Newton's method alone are reliable.
+    """Return a mask of the limits from Newton's method that are reliable.
 
-    Limits are unreliable if the points suggest an earlier crossing of the critical
-    value, or another maximum of the likelihood.
+    A limit is unreliable if the profile seems to cross the critical value earlier, or
+    if the likelihood seems to have another maximum.
     """
     side = search.side[:, np.newaxis]
     # Secants of the profile agree with the tangents unless the profile turns back.
@@ -218,11 +217,11 @@ def _is_reliable(
 
 
 def follow_path(problem: Problem, search: SearchState) -> Array:
-    """Find limits by continuation along the profile, starting at the data.
+    """Compute limits by steps along the profile likelihood, starting at the data.
 
-    If the test statistic jumps over the critical value, because the likelihood has two
-    maxima, the limit is the value at the jump. If no step succeeds, the limit is the
-    boundary of the range.
+    If the likelihood has two maxima, the test statistic may jump over the critical
+    value. The limit is then the value at the jump. If no step succeeds, the limit is
+    the boundary of the range.
     """
     current = _path_origin(problem, search.index)
     bound = problem.bounds[search.index, (search.side > 0).astype(int)]
@@ -264,7 +263,7 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
 
 
 def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
-    """Return the origin of the path, that is, the observed proportions."""
+    """Return the start of each profile: the observed proportions of the cells."""
     p = problem.samples.f[index]
     value = problem.evaluate(index, p[:, np.newaxis])[0][:, 0]
     root, tangent = np.zeros((2, len(p)))
@@ -277,10 +276,10 @@ def _constrained_maximum(
 ) -> tuple[ProfilePoint, Array]:
     """Maximise the likelihood for fixed values of the functionals.
 
-    Returns the points, and a mask of convergence. Newton's method from `start` finds a
-    local maximum. If the method fails, or if some cell has probability zero at the
-    maximum, another maximum is found by a homotopy: pseudo-counts are added to all
-    cells, and then reduced to zero.
+    Returns the cell probabilities at the maxima, and a mask of convergence. Newton's
+    method from `start` finds a local maximum. If the method fails, or if some cell has
+    probability zero at the maximum, another maximum is computed after pseudo-counts are
+    added to all cells. The pseudo-counts are then reduced to zero in steps.
     """
     index, counts = search.index, problem.samples.counts
     f = _break_ties(counts[index])

@@ -184,8 +184,9 @@ class Ratios:
     def limits(self, crit: Array) -> Array:
         """Find the lower and upper limits for critical values of shape (J, 2).
 
-        A limit is a boundary of the range if every row in the ratio has the boundary
-        value, or if the statistic does not reach the critical value.
+        A limit is a boundary of the range if all rows that affect the ratio have the
+        value at this boundary. A limit is also a boundary of the range if the test
+        statistic never reaches the critical value.
         """
         samples, ratios, limits = self._samples, self._ratios, self._bounds.copy()
         is_away = self._x[:, np.newaxis] != self._range[..., np.newaxis]
@@ -212,8 +213,9 @@ class Ratios:
     def roots(self, nulls: Array) -> Array:
         """Compute the signed square root of the test statistic at J null values.
 
-        Nulls are inside the range. A root is NaN if the ratio is undefined, or if the
-        statistic is larger at a value closer to the estimate than the null.
+        All null values are inside the range. A root is NaN if the ratio is undefined. A
+        root is also NaN if the test statistic is larger at some value between the
+        estimate and the null value.
         """
         sums = (self._samples.p_hat[:, np.newaxis] * self._ratios).sum(-1)
         estimates = sums[:, 0] / sums[:, 1]
@@ -271,12 +273,16 @@ class _Curve(ABC):
 
     @abstractmethod
     def _at(self, x: Array) -> tuple[Array, Array, Array]:
-        """Compute ratios, probabilities and scaled influence values at points x."""
+        """Compute ratios, probabilities and scaled influence values.
+
+        The argument x contains values of the search variable.
+        """
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
-        """Compute the ratio and the square root of the statistic at points x.
+        """Compute the ratio and the square root of the test statistic.
 
-        Both arrays have shape (K, points).
+        The argument x contains values of the search variable. Both results have shape
+        (K, points).
         """
         n_parts = min(1 + x.size * self._f.shape[-1] // _MAX_NUMBERS, x.shape[1])
         if n_parts > 1:
@@ -287,10 +293,11 @@ class _Curve(ABC):
         return value, self._samples.root(p, influence)
 
     def grids(self, expected: Array) -> tuple[Array, Array]:
-        """Return two grids of the search variable, each of shape (K, points).
+        """Return two grids of search variables, each of shape (K, points).
 
-        The first grid ends near the expected distances from the estimates. The second
-        grid lies beyond these distances.
+        `expected` contains the K expected distances of the limits from the estimates.
+        The first grid ends near these distances, and the second grid contains larger
+        distances.
         """
         expected = expected[:, np.newaxis]
         farthest = np.maximum(_FARTHEST, 2 * expected)
@@ -325,8 +332,8 @@ class _MeanCurve(_Curve):
 class _TverskyCurve(_Curve):
     """Maxima of the likelihood for given Tversky ratios.
 
-    Hits are the cells in the numerator of the ratio. The search variable is the change
-    of the logit of their proportion.
+    The cells in the numerator of the ratio are called hits. The search variable is the
+    change of the logit of the proportion of hits.
     """
 
     def _begin(self, numerator: Array, denominator: Array) -> None:

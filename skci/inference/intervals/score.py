@@ -73,9 +73,9 @@ def score_roots(
 ) -> Array:
     """Compute signed square roots of the score statistics at null values.
 
-    Nulls lie in the interior of the ranges. The other parameters are as in
-    `score_limits`. A root is positive if the estimate exceeds the null. A root is NaN
-    if the limit with this root as critical value differs from the null.
+    All null values lie inside the ranges. A root is positive if the estimate exceeds
+    the null value. A root is NaN if the limit with this root as critical value differs
+    from the null value. The other parameters are described in `score_limits`.
     """
     nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
@@ -92,8 +92,8 @@ def _problems(
 ) -> Iterator[tuple[list[int], Ratios | Paths]]:
     """Divide tables of counts into batches for joint computation.
 
-    Yields, for each batch, the indices of the tables and an object that computes their
-    score intervals. Each mixture of strata is a separate batch.
+    Yields the indices of the tables in each batch, and an object that computes the
+    score intervals of the batch. Each mixture of strata is a separate batch.
     """
     by_functional: dict[object, tuple[list[int], list[Any]]] = {}
     for k, functional in enumerate(functionals):

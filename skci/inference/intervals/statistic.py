@@ -99,13 +99,13 @@ def normalise(weights: Array) -> Array:
 def first_crossing(
     profile: Any, *grids: Array, excess: Callable[[Array, Array, Array], Array]
 ) -> Array:
-    """Find the first point of each profile at which `excess` is positive.
+    """Find the first point of each profile where a function becomes positive.
 
-    Returns the value and the square root of the test statistic at these points, as an
-    array of shape (2, K). Both are NaN for profiles without such a point. `excess` is a
-    function of values, roots and row indices. Each of the grids has shape (K, points),
-    and is used only if earlier grids contain no crossing. Finer grids then narrow the
-    interval of the crossing.
+    The function is `excess`. The arguments of this function are values on the profiles,
+    square roots of the test statistic, and indices of the profiles. Each of `grids` has
+    shape (K, points) for K profiles, and is used only if no earlier grid contains the
+    point. Returns the value and the square root of the test statistic, with shape (2,
+    K), or NaN for profiles without such a point.
     """
 
     def evaluate(x: Array) -> Array:
