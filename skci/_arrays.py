@@ -109,7 +109,10 @@ def binade(values: Array) -> float:
 
 
 def repeated(values: Array, n: int) -> Array:
-    """Return a view of `n` copies of an array, faster than np.broadcast_to."""
+    """Return a view that repeats an array `n` times along a new first axis.
+
+    The function is faster than np.broadcast_to.
+    """
     shape, strides = (n, *values.shape), (0, *values.strides)
     return np.ndarray(shape, values.dtype, values, strides=strides)
 

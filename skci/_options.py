@@ -268,7 +268,7 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
 
 
 def described(function: Callable[..., Any], name: str) -> tuple[str, str]:
-    """Return the type and the first sentence of a parameter's description."""
+    """Return the type of a parameter, and the first sentence of its description."""
     if not function.__doc__:
         raise ImportError("docstrings must be available; run Python without -OO")
     _, parameters, _ = _split(function.__doc__)

@@ -25,14 +25,14 @@ _shown = Lock()  # held while a line is shown
 
 
 def is_watched() -> bool:
-    """Whether standard error is a terminal or the output of a notebook."""
+    """Whether the stream stderr is a terminal or the output of a notebook."""
     stream = sys.stderr
     is_notebook = type(stream).__module__.startswith("ipykernel")
     return stream is not None and (is_notebook or stream.isatty())
 
 
 def show_line(text: str) -> None:
-    """Overwrite the progress line, if standard error is a terminal or a notebook."""
+    """Overwrite the progress line, if stderr is a terminal or a notebook."""
     if is_watched():
         line = printable(text)[:_WIDTH].ljust(_WIDTH)
         print(f"\r{line}", end="\r", file=sys.stderr, flush=True)
@@ -96,7 +96,7 @@ class Progress:
             show_line(f"[skci] {self._noun}: {done}, {duration} left")
 
     def _open(self, now: float) -> None:
-        """Show the line if the computation is slow and no other line is shown."""
+        """Show the progress line of a slow computation, unless one is already shown."""
         if now < self._start + _AFTER or not _shown.acquire(blocking=False):
             return
         self._is_shown = True

@@ -21,9 +21,9 @@ _limited = Lock()
 def few_threads(multiplications: float) -> Iterator[None]:
     """Limit BLAS to one thread for a product of moderate size.
 
-    The limit applies to the whole process. If several Python threads enter the context,
-    only the first thread sets and removes the limit. OpenBLAS does not allow another
-    thread to remove the limit.
+    The limit applies to the whole process. If several Python threads use this context
+    manager, only the first thread sets and removes the limit. OpenBLAS does not allow
+    another thread to remove the limit.
     """
     divided = _DIVIDED < multiplications < _WORTHWHILE
     if not (divided and _limited.acquire(blocking=False)):

@@ -151,9 +151,9 @@ def by_metric(
 def check_directions(
     directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
-    """Return whether higher values are better, as a dict by metric.
+    """Return a dict by metric that states whether higher values are better.
 
-    Metrics that are not in a mapping default to True.
+    If `directions` is a mapping, metrics without an entry default to True.
     """
     better = dict.fromkeys(metrics, True)
     if directions is True:
@@ -173,7 +173,7 @@ def check_settings(confidence_level: Any, random_state: Any) -> dict[str, Any]:
 def check_mutually_exclusive(
     parameter: str, values: Mapping[str, Any], remedy: str = ""
 ) -> None:
-    """Raise an error if any of the values is passed together with `parameter`."""
+    """Raise an error if a parameter in `values` is passed with `parameter`."""
     for name, value in values.items():
         if value is not None:
             raise ValueError(f"{name} must not be given with {parameter}{remedy}")
@@ -507,8 +507,8 @@ def check_sizes(
 ) -> None:
     """Check that nonzero numbers are neither too small nor too large.
 
-    The condition applies to their absolute values. In the error message, `kind`
-    describes the numbers, as in "coefficients".
+    The absolute values of the numbers are compared with `minimum` and `maximum`. In the
+    error message, `kind` describes the numbers, as in "coefficients".
     """
     sizes = np.abs(numbers[numbers != 0])
     strange = sizes[(sizes < minimum) | (sizes > maximum)]

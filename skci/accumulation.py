@@ -165,9 +165,9 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        If all batches use the same name for a group, its rows may be in several
-        batches. All rows of a query must be in one batch. Weights must be on the same
-        scale in all batches. A batch adds nothing if its weights or counts are all
+        The rows of a group may be in several batches, if all batches use the same name
+        for this group. All rows of a query must be in one batch. Weights must be on the
+        same scale in all batches. A batch adds nothing if its weights or counts are all
         zero. With `proxy`, all batches must have the same proxies, but a batch may have
         no labelled row.
 

@@ -479,7 +479,7 @@ def search_report(
 
 
 def _splits_of_search(search: Any, resampling: Any) -> Any:
-    """Return the splitter, or the number of folds, that a search has used.
+    """Return the splitter, or the number of folds, of a hyperparameter search.
 
     The result is None if the variance estimator defines its own splits, as the
     jackknife does.
@@ -499,10 +499,11 @@ def _splits_of_search(search: Any, resampling: Any) -> Any:
 def _best_settings(
     search: Any, rank_by: str | None, top: int
 ) -> tuple[dict[str, Setting], int]:
-    """Return the best parameter settings by name, and the number of all settings.
+    """Return the best parameter settings of a search, and the number of settings.
 
-    The settings are sorted from the best to the worst, without duplicates and without
-    undefined scores. The setting that the search selected is always included.
+    The settings are named. They are sorted from the best to the worst, without
+    duplicates and without undefined scores. The setting that the search selected is
+    always included.
     """
     results = getattr(search, "cv_results_", None)
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):

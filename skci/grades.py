@@ -520,7 +520,7 @@ def _metrics(
     method: Any,
     over_runs: bool,
 ) -> dict[str, tuple[MeasureProperties, str]]:
-    """Return a dict of the properties and the interval method of each scorer."""
+    """Return a dict with the properties and the interval method of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
@@ -572,7 +572,7 @@ def _bind(
     """Yield the mean grade of each model and scorer, in all items or in subgroups.
 
     Each entry of `parts` is a set of subgroups, or None for all items. `columns`
-    contains the names of the columns of grades.
+    contains the names of the columns with grades.
     """
     for model, numbers in sample.numbers.items():
         column_values = dict(zip(columns, numbers.T, strict=True))

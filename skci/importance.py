@@ -238,9 +238,10 @@ def _with_donors(
 ) -> TableParameter:
     """Correct the influence values of a metric for the permutation of a feature.
 
-    `receivers` maps the name of each model with a permuted feature to the name of the
-    original model and an array. The array contains, for each row, the index of the row
-    that receives its feature value. Metrics of original models are returned unchanged.
+    `receivers` has an entry for the name of each model with a permuted feature. The
+    entry contains the name of the original model and an array. The array contains, for
+    each row, the index of the row that receives the value of the feature from this row.
+    Metrics of original models are returned unchanged.
     """
     if parameter.key.model not in receivers:
         return parameter

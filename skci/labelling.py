@@ -292,9 +292,9 @@ class _LabelChoice:
     ) -> _LabelChoice:
         """Estimate all attributes of this class from the labelled rows.
 
-        `models` maps the name of each model to its coefficient. A regression tree
-        predicts the squared residuals. The features of the tree are the proxies and the
-        predictions or scores of all models.
+        `models` maps the name of each model to its coefficient in the quantity to
+        estimate. A regression tree predicts the squared residuals. The features of the
+        tree are the proxies, and the predictions or scores of all models.
         """
         labelled, n = columns.labelled, len(columns.labelled)
         checked = rows.read(n, "y_true", Alignment().check)
@@ -347,8 +347,9 @@ class _LabelChoice:
     def request_probability(self, probability: Array) -> Array:
         """Return the probability of requesting the label of each unlabelled row now.
 
-        `probability` contains the probability that the label is requested now or
-        earlier. The result is the conditional probability, given no earlier request.
+        `probability` contains the probability that the label is requested now or in an
+        earlier round. The result is the probability of a request now, given that there
+        was no earlier request.
         """
         before = self.probability[~self.labelled]
         more: Array = probability[~self.labelled] - before
@@ -357,8 +358,10 @@ class _LabelChoice:
     def where(self, excess: Callable[[Array], float]) -> Array:
         """Return optimal labelling probabilities p with ``excess(p) == 0``.
 
-        The probabilities are proportional to the root of the expected squared residual.
-        Each probability is at most 1, and at least the earlier probability of the row.
+        `excess` is a function of p, such as the expected number of new labels minus the
+        requested number. The probabilities are proportional to the root of the expected
+        squared residual. Each probability is at most 1, and at least the earlier
+        probability of the row.
         """
         size = np.sqrt(self.expected_squared_residual)
         # At scale 1, all rows with positive weight are labelled.

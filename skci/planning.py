@@ -398,8 +398,8 @@ def _outcomes(metric: Any) -> tuple[Array, Array]:
 def _expected_table(metric: Any, expected: Any) -> Array:
     """Return a confusion matrix of expected proportions.
 
-    For two models, the shape is (2, 2, 2): the truth and the predictions of both
-    models.
+    For two models, the array has shape (2, 2, 2). The axes are the truth, the
+    predictions of the first model, and the predictions of the second model.
     """
     rates = _needed_rates(metric)
     keys = f"a mapping with the keys {rates}"
@@ -428,10 +428,10 @@ def _compared_table(
 ) -> Array:
     """Return expected proportions by the truth and the predictions of two models.
 
-    The metric values of the two models differ by `difference`. Among the rows on which
-    the metric depends, exactly one model is right on a proportion `disagreement`. In
-    the other rows, both models are right half of the time, which does not affect the
-    variance.
+    The metric values of the two models differ by `difference`. The metric may depend
+    only on some rows. In a proportion `disagreement` of these rows, exactly one model
+    is right. In the remaining rows, both models are right half of the time, which does
+    not affect the variance.
     """
     is_success, is_trial = _outcomes(metric)
     name = metric._measure.name

@@ -251,7 +251,7 @@ class _Gate:
         return replace(self.report, n_read=n, next_look=next_look, **pending)
 
     def _evaluate(self, report: JointReport, n: int, position: int) -> None:
-        """Evaluate the requirements at a look with `n` items."""
+        """Evaluate the requirements on the first `n` items, at a planned look."""
         looks = [*self._horizon.looks]
         if self._horizon.continuous:
             looks = [min(self.looks[0], n), max(self.looks[1], n)]
@@ -322,7 +322,7 @@ class _Grades:
 
 
 def _columns(values: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Yield each column of a mapping or data frame, with its path.
+    """Yield the path and the entries of each column of a mapping or data frame.
 
     The path contains the keys of nested mappings, and the name of the column.
     """

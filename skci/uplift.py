@@ -63,10 +63,11 @@ def _mean(size: Array, total: Array) -> Array:
 
 
 def _curves(sums: Array) -> dict[str, Array]:
-    """Compute four curves, such as the Qini curve, from sums over rows.
+    """Compute four curves, such as the Qini curve, from ten sums over rows.
 
-    The first five sums are sums over the rows with the highest scores, as described at
-    `_Trial.summands`. The last five sums are sums over all rows.
+    The first five sums are sums over the rows with the highest scores. The last five
+    sums are the corresponding sums over all rows. The terms of the sums are described
+    at `_Trial.summands`.
     """
     top, whole = sums[:5], sums[5:]
     rest, uplift = whole - top, _mean(*top[1:3]) - _mean(*top[3:])
@@ -86,10 +87,10 @@ def _half_steps(values: Array) -> Array:
 
 
 def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
-    """Return the derivatives of the area under a curve.
+    """Return two arrays of derivatives of the area under a curve.
 
-    The first array contains the derivatives with respect to the values of the curve.
-    The second contains the derivatives with respect to the shares of selected rows.
+    The derivatives in the first array are with respect to the values of the curve. The
+    derivatives in the second array are with respect to the shares of selected rows.
     """
     in_values = _half_steps(shares)
     in_values[-1] -= 0 if metric == "auuc" else 1 / 2  # area for a random order
@@ -97,10 +98,10 @@ def _area(metric: str, shares: Array, values: Array) -> tuple[Array, Array]:
 
 
 def _at(metric: str, share: float, width: float, shares: Array, values: Array) -> Any:
-    """Return the derivatives of a metric at one share of selected rows.
+    """Return two arrays of derivatives of a metric at a share of selected rows.
 
-    The first array contains the derivatives with respect to the values of a curve. The
-    second contains the derivatives with respect to the shares of selected rows. The
+    The derivatives in the first array are with respect to the values of a curve. The
+    derivatives in the second array are with respect to the shares of selected rows. The
     slope of the curve is estimated between the shares ``share - width`` and ``share +
     width``.
     """
@@ -136,9 +137,10 @@ class _Trial(NamedTuple):
     def ranked(self, score: Array) -> tuple[Array, Array, list[dict[str, Array]]]:
         """Return the ranks of the rows, cumulative sums, and curves with derivatives.
 
-        Sums and curves have one point for each distinct score. The curves depend on ten
-        sums, and are computed once for the derivative with respect to each sum. This
-        derivative is the imaginary part of the values (complex-step method).
+        Sums and curves have one point for each distinct score. The curves are functions
+        of ten sums. They are computed ten times, each time with an imaginary step in
+        one of the sums. The imaginary part of the curves is proportional to the
+        derivative with respect to this sum (complex-step method).
         """
         rank = np.unique(-score, return_inverse=True)[1]
         totals = [np.bincount(rank, self.weights * column) for column in self.summands]
@@ -163,10 +165,9 @@ class _Trial(NamedTuple):
         return {"value": value, "influence": influence}
 
     def _linear(self, metric: str, share: float | None, ranked: Any) -> Any:
-        """Return a curve at a share of the rows, or the area under the curve.
+        """Return the value of a curve at a share of the rows, and influence values.
 
-        If `share` is None, the area is returned. The second result contains the
-        influence values of the rows.
+        If `share` is None, return the area under the curve instead of the value.
         """
         (rank, top, curves), curve = ranked, (_AT_TOP | _AREAS)[metric]
         values = curves[0][curve].real

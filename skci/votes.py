@@ -161,7 +161,7 @@ def votes_report(
 
 
 def _read(columns: Mapping[str, Any]) -> tuple[list[str], Array, list[str]]:
-    """Return the names of models, coded votes, and the names of covariates.
+    """Return the model names, the coded votes and the covariate names.
 
     Coded votes have the columns first model, second model, outcome and covariates.
     """
@@ -242,7 +242,7 @@ def _check_strengths(votes: Votes, models: list[str]) -> None:
 
 
 def _check_effects(votes: Votes) -> None:
-    """Check that all effects of position and covariates have finite estimates."""
+    """Check that the effects of the position and of covariates can be estimated."""
     if not votes.has_effects:
         return
     if not votes.is_identified or votes.recession() is not None:
@@ -257,7 +257,7 @@ def _check_effects(votes: Votes) -> None:
 def _parameters(
     votes: Votes, models: list[str], names: list[str], index: Array, scale: str
 ) -> list[TableParameter]:
-    """Return the strengths of models, and effects of position, covariates and ties."""
+    """Return model strengths, and effects of position, covariates and ties."""
     estimates, influence = votes.fit()
     centre, factor = _SCALES[scale]
     effects = [POSITION] * votes.has_position + names + [TIES] * votes.has_ties

@@ -43,7 +43,7 @@ Check = Callable[[Any, str], Any]
 
 
 def option(*, default: Any = MISSING, check: Check, kw_only: bool = True) -> Any:
-    """Declare an option of a metric, with a function that checks its value.
+    """Declare an option of a metric, with a function that checks passed values.
 
     The default value is not checked.
     """
@@ -63,9 +63,10 @@ def one_of(*choices: str | None) -> Check:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field, option))
 class _WithOptions(BaseEstimator):
-    """Base class of metric objects, with options as in scikit-learn's estimators.
+    """Base class that defines the options of metrics.
 
-    The parameters of base classes are added to the docstring of a subclass.
+    Options are constructor parameters, as in scikit-learn's estimators. The docstring
+    of a subclass also describes the parameters of its base classes.
     """
 
     # Default value and check function of each option that is checked.
@@ -181,10 +182,11 @@ class MetricCI(_WithOptions):
     _require_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
-        """Declare a subclass as a metric with the name `measure`.
+        """Register a subclass as the metric with the name `measure`.
 
-        The name defaults to the name of the function that defines the metric. Other
-        arguments are properties, such as the range. Omitted properties are inherited.
+        The name defaults to the name of the function in the property `function`. Other
+        keyword arguments are properties of the metric, such as its range. Omitted
+        properties are inherited from the base class.
         """
         super().__init_subclass__()
         if properties:
@@ -515,9 +517,9 @@ class MetricCI(_WithOptions):
             )
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the predictions of an estimator, and options of the metric.
+        """Return the predictions of an estimator, and values for options of the metric.
 
-        The options, such as `labels`, depend on the labels that the estimator knows.
+        For example, the value of `labels` contains the labels that the estimator knows.
         """
         return estimator.predict(X), {}
 
@@ -560,11 +562,11 @@ class MetricCI(_WithOptions):
         available: methods.AvailableData,
         preferred: Sequence[str] = (),
     ) -> Self:
-        """Return a copy of the metric with an interval method for the available data.
+        """Return a copy with an interval method that needs no confusion matrix.
 
-        The interval needs no confusion matrix. `available` describes the data. `method`
-        is used if the metric does not set an interval method. Methods in `preferred`
-        are tried first.
+        `available` describes the data from which the interval is computed. `method` is
+        used if the metric does not set an interval method. Methods in `preferred` are
+        tried first.
 
         :meta private:
         """
@@ -700,7 +702,7 @@ class LabelMetricCI(MetricCI):
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        """Return the parameter to estimate from many labels or several targets."""
+        """Return the parameter to estimate from data with many labels or targets."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():
             hint = f"set average to one of {[*AVERAGES, None]}"

@@ -134,13 +134,13 @@ class Binding:
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def columns(self, kind: str) -> tuple[Array, Array, Array | None, Array | None]:
-        """Return true values, predictions, and two arrays for comparing rows.
+        """Return true values, predictions, and two arrays that describe similar rows.
 
         `kind` is "labels", "scores", "numbers" or "items". With several targets, labels
-        are encoded as 0 and 1. The third array contains an integer for each row, which
-        is equal for rows with equal labels. The fourth array contains the scores or
-        numbers of the rows, and is None for labels. For items, the last two results are
-        None.
+        are encoded as 0 and 1. The third array contains an integer for each row. Rows
+        with equal labels have equal integers. The fourth array contains the scores or
+        numbers of the rows, or is None for labels. For items, the third and the fourth
+        array are None.
         """
         sample, model = self.sample, self.model
         if kind == "items":
@@ -173,8 +173,9 @@ class Binding:
     def of_mean(self, trait: MeasureProperties, values: Array) -> TableParameter:
         """Return the mean of `values` over rows as a parameter to estimate.
 
-        Rows with the value NaN are left out. If the values have bounds, both bounds are
-        treated as possible values, even if they do not occur.
+        Rows with the value NaN are left out. If the range of the metric is bounded,
+        both bounds are treated as possible values, even if neither bound occurs in the
+        data.
         """
         bounded, is_defined = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
         values = np.clip(values[is_defined], *trait.bounds)  # removes rounding errors
@@ -292,7 +293,7 @@ class Binding:
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
-        """Masks of the true and the predicted targets of each distinct row."""
+        """Indicators of true and of predicted targets, for each distinct row."""
         truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
@@ -363,8 +364,8 @@ class Binding:
         """Return a function of counts as a parameter to estimate.
 
         The counts may be the entries of a confusion matrix. `cells` contains, for each
-        row, the index of its count. If there are more than `max_cells` counts, no score
-        interval is available.
+        row, the index of the count that includes the row. If there are more than
+        `max_cells` counts, no score interval is available.
         """
         index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
@@ -426,9 +427,9 @@ def bind_references(
 ) -> dict[ParameterLabels, TableParameter]:
     """Return the metric values with which each subgroup is compared.
 
-    The values are computed from all other subgroups if `to` is "rest", and from all
-    rows if `to` is "overall". The function `bind` returns the metrics in a union of
-    subgroups.
+    If `to` is "rest", the values are computed from all other subgroups. If `to` is
+    "overall", the values are computed from all rows. `bind` is a function that returns
+    the metrics in a union of subgroups.
     """
     assert sample.subgroups is not None
     parts = sample.references(to)

@@ -50,11 +50,12 @@ class EventBy(Functional):
     r"""Functional of event labels, with inverse probability of censoring weights.
 
     The functional is evaluated at the weights :math:`q_i = p_i k_i / G_i`. Here
-    :math:`p_i` is the weight of row i, :math:`k_i` is 1 if the label is known and 0
-    otherwise, and :math:`G_i` is the probability of not being censored before the label
-    is known. If :math:`L_i` are the influence values at these weights, the derivative
-    of the functional in :math:`\log G_i` is :math:`-q_i L_i`. If only some rows need a
-    label, G is estimated from these rows, and the other rows keep their weights.
+    :math:`p_i` is the weight of row i, and :math:`k_i` is 1 if the label of the row is
+    known and 0 otherwise. :math:`G_i` is the probability of not being censored before
+    the label is known. If :math:`L_i` are the influence values at these weights, the
+    derivative of the functional with respect to :math:`\log G_i` is :math:`-q_i L_i`.
+    If only some rows need a label, G is estimated from these rows, and the other rows
+    keep their weights.
     """
 
     functional: Functional
@@ -67,10 +68,11 @@ class EventBy(Functional):
 
     @cached_property
     def _index(self) -> Array:
-        r"""Number of distinct times before :math:`\min(T, t)` for each row.
+        r"""Number of distinct observed times before :math:`\min(T, t)`, for each row.
 
-        T is the time of the row, and t is the time by which events are predicted. The
-        label of a row is known unless the row is censored before this minimum.
+        T is the time of the event or of censoring in the row, and t is the time by
+        which events are predicted. The label of the row is known unless the row is
+        censored before :math:`\min(T, t)`.
         """
         times, position = self.follow_up.times, self.follow_up.position
         return np.minimum(position, np.searchsorted(times, self.time))
@@ -158,9 +160,9 @@ class Events:
     def known(self, found: Functional | Array, needed: Any = ...) -> EventBy:
         """Correct a functional for labels that are unknown because of censoring.
 
-        Rows with known labels are weighted by the inverse of the probability that the
-        label is known. `found` is a functional, or an array of numbers to be averaged.
-        `needed` is a mask of the rows that need a label, by default all rows.
+        Each row with a known label is weighted by the inverse of the probability that
+        this label is known. `found` is a functional, or an array of numbers to be
+        averaged. `needed` is a mask of the rows that need a label, by default all rows.
         """
         functional = found if isinstance(found, Functional) else Mean(found)
         rows = np.arange(len(self.truth))[needed]
@@ -255,5 +257,5 @@ class EventMetricCI(ScoreMetricCI):
         return binding.of_units(self._trait, functional)
 
     def _of_events(self, events: Events, predicted: Array) -> Functional:
-        """Return the metric as a function of the rows, corrected for censoring."""
+        """Return the metric as a functional, corrected for censoring."""
         return events.known(self._of_rows(events.positive, predicted))

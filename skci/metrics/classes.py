@@ -89,9 +89,9 @@ class ConfusionIndicators:
     def spread(self, gradient: Array) -> Array:
         """Convert derivatives in class proportions to derivatives in row weights.
 
-        The last dimension of `gradient` has three entries for each class. The entries
-        are the derivatives with respect to the proportions of true positive rows,
-        predicted rows and true rows. The result has one derivative for each row.
+        For each class, the last dimension of `gradient` has three entries. These
+        entries are derivatives with respect to the proportions of true positive rows,
+        of predicted rows and of true rows. The result has one derivative for each row.
         """
         za, a, z = np.moveaxis(gradient, -1, 0)
         with np.errstate(invalid="ignore"):  # derivatives may be undefined
@@ -119,10 +119,11 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
 class ClassAverage(Functional):
     """Average of a metric over classes, in which each class is positive in turn.
 
-    "macro" is the mean over classes. "weighted" weights each class by its number of
-    true rows, and these weights are treated as estimates. "micro" is computed from the
-    sum of all confusion matrices. If the metric is undefined in a class, its value is
-    `undefined_as`, or the class is left out if `undefined_as` is NaN. `undefined` is a
+    The average "macro" is the unweighted mean over classes. The average "weighted" has
+    weights proportional to the number of true rows of each class, and these weights are
+    treated as estimates. The average "micro" is computed from the sum of the confusion
+    matrices of all classes. The value of an undefined metric in a class is replaced by
+    `undefined_as`. If `undefined_as` is NaN, the class is left out. `undefined` is a
     mask of the classes with an undefined metric.
     """
 
@@ -219,11 +220,12 @@ class ClassAverage(Functional):
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
     def _mean(self, tables: Array, values: Array) -> tuple[Array, Array, Array]:
-        """Return the mean of the defined class values, and the derivatives of the mean.
+        """Return the mean of a metric over classes, and derivatives of this mean.
 
-        `values` has shape (..., C). The first derivatives are with respect to the
-        values. The second derivatives, with respect to the proportion of true rows in
-        each class, are 0 unless the average is "weighted".
+        `values` contains the value of the metric in each class, and has shape (..., C).
+        Undefined values are left out. The first derivatives are with respect to
+        `values`. The second derivatives are with respect to the proportion of true rows
+        in each class. The second derivatives are 0 unless the average is "weighted".
         """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         weighted = self.average == "weighted"
@@ -275,9 +277,9 @@ class WeightedMean(Composite):
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def support(self, counts: Array) -> InformativeRows:
-        """Return the rows that determine the precision of the estimated variance.
+        """Return the rows that determine how precisely the variance is estimated.
 
-        These are the informative rows of all averaged functionals.
+        These rows are the informative rows of all averaged functionals.
         """
         support = super().support(counts)
         classes = {cells.tobytes(): cells for cells in support.classes}
@@ -315,8 +317,8 @@ class MicroAverage(MergedFunctional):
 class Hits(CellFunctional):
     """Metric that depends only on the proportion of rows predicted correctly.
 
-    The proportions of right and of wrong rows are passed to the function of the metric
-    as its arguments `tp` and `fp`.
+    The metric is computed by a function with the arguments `tp` and `fp`. These
+    arguments are the proportions of right and of wrong rows.
     """
 
     def __call__(self, p: Array) -> Evaluation:
@@ -338,10 +340,11 @@ class _Agreement(Functional):
 
     @abstractmethod
     def _value(self, mean: Array, truth: Array, answer: Array) -> tuple[Array, ...]:
-        """Return the measure and its three derivatives.
+        """Return the measure of agreement and three arrays of derivatives.
 
-        The derivatives are with respect to the mean weight, of shape (...), and the
-        marginal distributions of true and predicted labels, both of shape (..., C).
+        The derivatives in the first array, of shape (...), are with respect to the mean
+        weight. The derivatives in the other two arrays, of shape (..., C), are with
+        respect to the distributions of true and of predicted labels.
         """
 
     def __call__(self, p: Array) -> Evaluation:
@@ -399,9 +402,10 @@ def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
     """Return the disagreement of each true label with each predicted label.
 
     Equal labels have disagreement 0. For different labels, the disagreement is 1, the
-    distance of the labels ("linear") or the squared distance ("quadratic"). The
-    distance is the difference of their ranks among the labels that occur in the data.
-    `present` contains the codes of these labels.
+    distance of the labels ("linear") or the squared distance ("quadratic"). To compute
+    the distance, the labels that occur in the data are ranked. The distance is the
+    difference between the two ranks. `present` contains the codes of the labels that
+    occur.
     """
     position = np.zeros(labels)
     position[present] = np.arange(len(present))

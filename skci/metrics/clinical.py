@@ -243,7 +243,7 @@ def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
 class _ThresholdMetricCI(EventMetricCI, MetricAtNumber):
     """Metric of treatment decisions at a threshold probability.
 
-    Rows with a probability of at least the threshold are treated.
+    Rows with a predicted probability of at least the threshold are treated.
 
     Parameters
     ----------
@@ -258,9 +258,9 @@ class _ThresholdMetricCI(EventMetricCI, MetricAtNumber):
     _number, _option, _digits = ("a threshold", "0.1"), "threshold", 6
 
     def _net_benefit(self, events: Events, treated: Array) -> Functional:
-        """Return the net benefit of treating some rows, corrected for censored rows.
+        """Return the net benefit of treating the rows in the mask `treated`.
 
-        `treated` is the mask of the treated rows. Only these rows need a label.
+        The net benefit is corrected for censored rows. Only treated rows need a label.
         """
         worth = decisions_worth(events.positive, treated, self.threshold)
         return events.known(worth, treated)

@@ -132,9 +132,10 @@ class _FeatureMetric(_CustomMetric):
         return matrix
 
     def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check a user's function and its complex-step derivative near the given means.
+        """Check a user's function of feature means, and the complex-step derivative.
 
-        `spreads` are the standard deviations of the features.
+        The function and the derivative are evaluated near the given means. `spreads`
+        contains the standard deviations of the features.
         """
         size = np.abs(means) + spreads
         size[size == 0] = 1.0

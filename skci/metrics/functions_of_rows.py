@@ -88,12 +88,13 @@ class FunctionalOfRows(Linearised):
         return self.function(self.truth[rows], self.answer[rows])
 
     def _changes(self, influence: Array, n_pairs: int) -> tuple[Array, Array] | None:
-        """Return observed and predicted changes of the estimate without some rows.
+        """Return observed and predicted differences of estimates without some rows.
 
-        For each of `n_pairs` changes, two random quarters of the rows are left out in
-        turn. The change is the difference between the two estimates. The predicted
-        change is computed from the influence values. The result is None if there are
-        few rows, or if the function often fails without a quarter of the rows.
+        Each of the `n_pairs` differences compares two estimates. Each of the two
+        estimates leaves out another random quarter of the rows. The predicted
+        difference is computed from the influence values. The result is None if the
+        number of rows is small or very large, or if the user's function often fails
+        without a quarter of the rows.
         """
         frequencies = self.frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
@@ -177,11 +178,12 @@ class GivenInfluence(FunctionalOfRows):
         return float(returned[0])
 
     def _check_scale(self, value: float, influence: Array) -> None:
-        """Check that influence values have the scale of the estimate.
+        """Check that influence values are not all too large or all too small.
 
-        The function is evaluated without some of the rows. The ratio of the observed
-        changes to the changes predicted from the influence values must be about 1. The
-        tolerance is larger for nonlinear functions, such as quantiles.
+        The estimate is computed again without some of the rows. The ratio of the
+        observed changes of the estimate to the changes predicted from the influence
+        values must be about 1. The tolerance is larger for nonlinear functions, such as
+        quantiles.
         """
         changes = self._changes(influence, _PAIRS_OF_SCALE)
         n = self.frequencies.sum()
@@ -266,7 +268,7 @@ class FunctionOfRows(FunctionalOfRows):
 
     @cached_property
     def _parts(self) -> tuple[Array, bool]:
-        """Return the group of each row, and whether all rows of a group are identical.
+        """Return the group of each row, and whether groups have only identical rows.
 
         All rows of a group are assigned the same influence value.
         """
@@ -316,7 +318,7 @@ class FunctionOfRows(FunctionalOfRows):
         return changes
 
     def _check_smooth(self, influence: Array) -> None:
-        """Check that influence values predict the estimate without some of the rows."""
+        """Check that influence values predict estimates from a subset of the rows."""
         changes = self._changes(influence, _PAIRS)
         if changes is None:
             return

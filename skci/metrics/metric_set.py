@@ -146,7 +146,7 @@ class MetricSet:
             check_same_models(y_pred, y_score)
 
     def _check_chosen(self) -> None:
-        """Check that functions of rows declare whether they read labels or scores."""
+        """Check that custom metrics declare whether they read labels or scores."""
         for name, reads in self.kinds.items():
             if isinstance(reads, Assumed):
                 raise ValueError(
@@ -177,7 +177,7 @@ class MetricSet:
     ) -> Reader:
         """Return a reader for the data that the metrics require.
 
-        `labels` are labels that are known in advance and need not occur in the data.
+        `labels` contains labels that need not occur in the data.
         """
         require_pos_label, all_labels = False, [*labels]
         truths: frozenset[str] = frozenset()
@@ -367,8 +367,8 @@ class MetricSet:
     ) -> Iterator[TableParameter]:
         """Yield the parameters to estimate for all metrics, models and subgroups.
 
-        `parts` replaces the subgroups of the sample. A model without the data that a
-        metric reads, such as scores, is skipped for this metric.
+        `parts` replaces the subgroups of the sample. If a model has no data that a
+        metric reads, such as scores, the metric is not estimated for this model.
         """
         kinds, metrics = sample.kinds, self.metrics
         if "scores" in kinds:
@@ -503,11 +503,11 @@ class MetricsByTruth(MetricSet):
 
 
 def _keys(entries: Any, metrics: Mapping[str, Any], parameter: str) -> dict[str, Any]:
-    """Return, for each metric, the key of its data in a mapping by metric.
+    """Return the key under which `entries` contains the data of each metric.
 
-    Such a mapping may be passed as ``y_true``. The keys of the mapping are metric
-    names, or "*" for all other metrics. The returned keys are None if the data are not
-    a mapping by metric.
+    For example, ``y_true`` may be passed as a mapping by metric. The keys of such a
+    mapping are metric names, or "*" for all other metrics. If `entries` is not a
+    mapping by metric, the returned keys are None.
     """
     valid_keys = {*metrics, _OTHERS}
     is_truth = parameter == "y_true"
@@ -562,9 +562,9 @@ def keys_at_points(
 ) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Yield the model, the index and the labels of each threshold.
 
-    The labels identify the estimates at a threshold. The labels include the threshold,
-    as a subgroup in the column `column`. If a single model has no name, the threshold
-    takes the place of the name.
+    The labels identify the estimates at a threshold. The labels are the model name, and
+    the threshold as a subgroup in the column `column`. If there is only one model and
+    it has no name, the threshold is used as the model name.
     """
     is_single = list(points) == [DEFAULT_MODEL]
     for model, model_points in points.items():
@@ -580,10 +580,11 @@ def estimate_at_points(
     points: Mapping[str, Points],
     time: float | None = None,
 ) -> JointEstimate:
-    """Estimate metrics of the classifiers at all score thresholds of all models.
+    """Estimate metrics at all score thresholds of all models.
 
-    If a time is passed, the positive label is an event by this time. The only metric is
-    then precision, the proportion of events among the rows predicted positive.
+    Each threshold defines a classifier. If `time` is passed, the positive label is an
+    event by this time. The only metric is then precision, the proportion of events
+    among the rows predicted positive.
     """
     parameters = []
     if time is not None:

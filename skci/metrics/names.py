@@ -310,7 +310,7 @@ def _named(name: str) -> MetricCI | None:
 
 
 def _of_both_parts(name: str) -> str:
-    """Replace synonyms before and after "@" or "_at_" in a metric name."""
+    """Replace synonyms in a metric name, before and after "@" or "_at_"."""
     return "@".join(ALIASES.get(part, part) for part in re.split("@|_at_", name))
 
 

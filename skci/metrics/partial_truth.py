@@ -66,14 +66,15 @@ class PartlyVerified(EqualByParts, Functional):
 
     @cached_property
     def _indicators(self) -> Array:
-        """Indicators of the S strata for each of the m outcomes, of shape (m, S)."""
+        """One-hot encoded stratum of each of the m outcomes, of shape (m, S)."""
         return np.eye(self.strata.max() + 1)[self.strata]
 
     def _mixed(self, p: Array) -> tuple[Array, Array, Array]:
-        """Return the estimated weight of each outcome, and two weights of each stratum.
+        """Return the estimated weight of each outcome, and two arrays by stratum.
 
-        The first weight of a stratum is the weight of all its rows, divided by the
-        weight of its verified rows. The second is the weight of its verified rows.
+        The first array contains the weight of all rows in a stratum, divided by the
+        weight of the verified rows in the stratum. The second array contains the weight
+        of the verified rows.
         """
         verified, unverified = np.split(p, [len(self.strata)], axis=-1)
         totals = verified @ self._indicators
@@ -103,8 +104,8 @@ def bind_verified(
 ) -> list[TableParameter]:
     """Return metrics of all rows, estimated from the labelled rows.
 
-    Labelling depends only on the predictions. Labelled rows represent all rows with the
-    same predictions.
+    Labelling is assumed to depend only on the predictions. The labelled rows then
+    represent all rows with the same predictions.
     """
     strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
     for part in parts:
@@ -161,7 +162,7 @@ def _of_strata(
     codes: Array,
     strata: Array,
 ) -> TableParameter:
-    """Return a metric of all rows, to be estimated from labelled rows in strata."""
+    """Return a metric of all rows, estimated from the labelled rows of each stratum."""
     truths = sample.observed_codes
     n_truths, n_strata = len(truths), len(strata)
     answers = strata[:, cell_map.columns[1] - 1]
@@ -267,7 +268,7 @@ def estimate(
     """Estimate metrics from a sample in which only some rows are labelled.
 
     If `read` is passed, labelled rows are weighted by the inverse of their labelling
-    probability. `expected` contains the expected squares of these weights.
+    probability. `expected` contains the expected values of the squared weights.
     """
     sizes = partial_truth.sizes_of(sample) if read is None else read.sizes
     partial_truth.check_enough(*sizes)
@@ -299,7 +300,7 @@ def estimate(
 def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
     """Check that the share of labelled rows is equal in all strata.
 
-    Warn if this share differs between predictions.
+    Warn if the share of labelled rows differs between rows with different predictions.
     """
     if not sample.design.rows_are_units:
         return
@@ -327,8 +328,8 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
 def _other_shares(sample: Sample, part: Part, group: Array) -> str:
     """Describe how the share of labelled rows differs between groups of rows.
 
-    The text is empty if the groups do not differ significantly in a chi-squared test.
-    Groups with few expected rows are not tested.
+    The text is empty if the differences are not significant in a chi-squared test. The
+    test omits groups in which few labelled or few unlabelled rows are expected.
     """
     counts = sample.rows.frequencies * sample.within(part.every)
     sizes = np.bincount(group, counts)
@@ -347,7 +348,7 @@ def _other_shares(sample: Sample, part: Part, group: Array) -> str:
 def _sample(
     metric_set: MetricSet, read: Columns, rows: RowOptions, **labels: Any
 ) -> Sample:
-    """Return the sample, with the labelled and the unlabelled rows as subgroups."""
+    """Return the sample, with subgroups of labelled rows and of unlabelled rows."""
     metric_set.must_be_given(read.predicted or None, read.scores or None)
     if read.by_prediction:
         metric_set.must_read_labels()
@@ -377,7 +378,8 @@ def _sample(
 def _check_missing(sample: Sample) -> None:
     """Check that no true label, such as -1, seems to mean "unlabelled".
 
-    A label is suspicious if it is the true label of most rows but is never predicted.
+    A label is suspicious if most rows have this true label but the label is never
+    predicted.
     """
     if not sample.codes.size or not are_labelled(sample).all():
         return
@@ -392,7 +394,7 @@ def _check_missing(sample: Sample) -> None:
 
 
 def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
-    """Select some rows of each column of the data, and keep the column names."""
+    """Select rows of the data by index, and keep the names of the columns."""
     selected = {}
     for name, values in columns.items():
         rows = as_array(values, name, "an array")[index]
@@ -403,8 +405,9 @@ def _taken(columns: Mapping[str, Any], index: Array) -> dict[str, Any]:
 def _weighted(read: Columns, rows: RowOptions) -> tuple[Columns, RowOptions]:
     """Weight labelled rows by the inverse of their labelling probability.
 
-    Without a proxy, only the labelled rows are returned. With a proxy, copies of all
-    rows are appended. The two copies of a labelled row form a cluster.
+    Without a proxy, the result contains only the labelled rows. With a proxy, the
+    labelled rows are followed by a copy of all rows. A labelled row and its copy form a
+    cluster.
     """
     excluded = {"design": rows.design, "counts": rows.counts}
     remedy = "; pass each row separately, and clusters as groups="
@@ -449,10 +452,10 @@ def _bound(
 ) -> tuple[list[TableParameter], list[Block]]:
     """Return the metrics from which estimates with a proxy are computed.
 
-    Each estimate, described by a `Block`, combines the metric on labelled rows with
-    proxy metrics. A proxy metric is computed with a proxy instead of the truth, on
-    labelled rows and on all rows. `automatic` contains the interval methods that "auto"
-    tries for the estimates.
+    An estimate combines the metric on labelled rows with proxy metrics, as described by
+    a `Block`. A proxy metric uses a proxy instead of the true labels, and is computed
+    on labelled rows and on all rows. `automatic` contains the interval methods that
+    "auto" tries for these estimates.
     """
     proxy_parameters: dict[Any, list[tuple[str, list[Any]]]] = {
         p.subgroup: [] for p in parts
@@ -497,7 +500,7 @@ def _bound(
 def _bound_to(
     metric_set: MetricSet, sample: Sample, column: int | None, codes: frozenset[int]
 ) -> dict[tuple[str, str], TableParameter]:
-    """Return all metrics of a sample in which a proxy has replaced the truth.
+    """Return all metrics of a sample, with a proxy instead of the true labels.
 
     The result is a mapping from pairs (model, metric) to parameters. `column` is the
     index of the column with the labels of the proxy, or None if the proxy is numeric.

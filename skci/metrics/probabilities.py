@@ -108,10 +108,10 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _bind_truth(
         self, binding: Binding, truth: Array, scores: Scores
     ) -> TableParameter:
-        """Return the parameter to estimate for given true labels and scores.
+        """Return the parameter to estimate, for true labels encoded as indicators.
 
-        `truth` contains the indicator of the positive label, of shape (n,), or the
-        indicators of all labels, of shape (n, labels).
+        `truth` contains an indicator of the positive label, of shape (n,), or an
+        indicator of each label, of shape (n, labels).
         """
         trait = self._trait_of(binding.sample.vocabulary)
         features = self._features(binding, truth, scores.values, scores.eps)
@@ -132,7 +132,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
     def _features(
         self, binding: Binding, truth: Array, probabilities: Array, eps: float
     ) -> list[Array]:
-        """Return columns, such as losses, that are averaged to compute the metric."""
+        """Return columns, such as row losses, whose means determine the metric."""
         return [self._losses(truth, probabilities, eps)]
 
     # Return the loss of each row, from its truth, its probabilities and their rounding
@@ -156,7 +156,7 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
 
 
 class _BrierCI(_ProbabilityMetricCI):
-    """Metric that is a function of the squared errors of predicted probabilities.
+    """Metric computed from the squared errors of predicted probabilities.
 
     Parameters
     ----------

@@ -93,9 +93,10 @@ def corrected(
 ) -> JointEstimate:
     """Correct estimates from labelled rows by the proxies of all rows.
 
-    A corrected estimate has the bounds of its metric. The interval method is the method
-    of the metric, unless there are too many possible outcomes. `expected` contains the
-    expected squares of the inverse probability weights.
+    A corrected estimate has the bounds and the interval method of the metric. Another
+    method is used if there are too many possible outcomes. Labelled rows may be
+    weighted by inverse probabilities. `expected` then contains the expected values of
+    the squared weights.
     """
     contrasts: list[Contrast] = [
         (block.key, {block.truth: 1.0} | _weights(joint, block, expected))
@@ -121,9 +122,9 @@ def corrected(
 def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
     """Return the interval method of a parameter after its properties have changed.
 
-    `trait` contains the new properties. A method that was chosen automatically is
-    chosen again. A method that the user chose is kept. An error is raised if this
-    method does not suit the new properties.
+    `trait` contains the new properties. If the old method was chosen automatically, a
+    new method is chosen. If the user chose the method, it is kept, and an error is
+    raised if it does not suit the new properties.
     """
     if parameter.method == methods.automatic(parameter.trait):
         return methods.automatic(trait)
@@ -134,7 +135,7 @@ def method_for(parameter: Parameter, trait: MeasureProperties) -> str:
 def _weights(
     joint: JointEstimate, block: Block, expected: Rows | None
 ) -> dict[int, float]:
-    """Return the coefficients of the proxy metrics in a corrected estimate."""
+    """Return the coefficient of each proxy metric in an estimate with proxies."""
     source = joint.source
     assert isinstance(source, RowEstimates)
     estimates = joint.estimates
@@ -195,11 +196,11 @@ def _unseen(
     labelled_parameter: TableParameter,
     expected: Rows,
 ) -> Array:
-    """Return the covariance of proxy metrics that is not observed in labelled rows.
+    """Return the covariance of proxy metrics that labelled rows do not show.
 
     The result is the covariance expected from the labelling probabilities, minus the
-    observed covariance. Negative eigenvalues are set to 0. The matrix has shape (K, K)
-    for K proxies.
+    covariance observed in the labelled rows. Negative eigenvalues are set to 0. The
+    matrix has shape (K, K) for K proxies.
     """
     assert expected.powers is not None
     labelled, both = labelled_parameter.units, parameters[0].units
@@ -216,10 +217,10 @@ def _unseen_errors(
     r"""Return the variance due to proxy errors that occur only in unlabelled rows.
 
     The result has shape (K, K) for K proxies. `chosen` contains the metric on labelled
-    rows and, for each proxy, the proxy metric on labelled rows and on all rows. Score
-    intervals of label metrics allow for outcomes that do not occur in the n labelled
-    rows. The proportion of such outcomes may be up to :math:`z^2 / (n + z^2)`. If L are
-    the influence values of a proxy metric, the variance is
+    rows and, for each proxy, the proxy metric on labelled rows and on all rows. For
+    score intervals of label metrics, the variance allows for outcomes that do not occur
+    in the n labelled rows. The proportion of these outcomes may be up to :math:`z^2 /
+    (n + z^2)`. If L denotes the influence values of a proxy metric, the variance is
 
     .. math:: \frac{z^2}{n^2} \max_{\hat y} \bigl(\max_y L(y, \hat y) - \min_y L(y,
         \hat y) \bigr)^2 .
@@ -369,9 +370,9 @@ def _of_graded(
 ) -> TableParameter:
     """Return the mean grade of all items, estimated from the graded items by stratum.
 
-    The estimate is computed as a mean of one number for each item. The numbers vary
-    within strata so that this mean has the right standard error. Strata with fewer than
-    two graded items are pooled.
+    The estimate is written as the mean of one constructed number per item. The numbers
+    vary within strata, so that their mean has the standard error of the estimate.
+    Strata with fewer than two graded items are pooled.
     """
     if strata is None:
         return some.of_mean(trait, grades[some.within])

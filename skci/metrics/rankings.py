@@ -94,8 +94,8 @@ class Rankings:
     def sums(self, values: Array) -> Array:
         """Return the sum of `values` for each query.
 
-        `values` contains a number for each block, that is, for each set of tied
-        documents.
+        `values` contains a number for each block. A block is a set of tied documents of
+        a query.
         """
         return np.bincount(self.query, values, len(self.sizes))
 
@@ -115,9 +115,9 @@ class Rankings:
     def first_hit(self, k: int | None, power: int) -> Array:
         """Return ``position**-power`` of the first relevant document of each query.
 
-        For tied documents, the value is the mean over all orders. The value is 0 if the
-        position exceeds k. `gains` must be 1 for relevant documents and 0 for other
-        documents.
+        If documents are tied, the value is the mean over all orders of the tied
+        documents. The value is 0 if the position exceeds k. The attribute `gains` must
+        be 1 for relevant documents and 0 for other documents.
         """
         best = np.flatnonzero((self.gains > 0) & (self.gains_before == 0))
         size, relevant = self.size[best], self.gains[best]

@@ -85,9 +85,9 @@ class Median(Functional):
     def _share_at(self, value: Any) -> Any:
         """Return the distribution function F at a given number.
 
-        F jumps at a number that several rows have. The value nearest to 1/2 is then
-        returned. Between the two data values next to the median, F is set to 1/2, so
-        that every interval includes both values.
+        If several rows have the given number as their value, F jumps at the number. The
+        value of F nearest to 1/2 is then returned. Between the largest data value below
+        the median and the smallest data value above the median, F is set to 1/2.
         """
         values, shares = self._knots
         lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
@@ -97,7 +97,7 @@ class Median(Functional):
         return np.where(is_between, 0.5, np.clip(0.5, lowest, highest))
 
     def _density_at(self, value: Any) -> Any:
-        """Return the density at the median, repeated in the shape of `value`."""
+        """Return the density at the median, as an array in the shape of `value`."""
         with np.errstate(over="ignore"):
             density = np.divide(1.0, self._spread) if self._spread else 0.0
         return np.full_like(value, density, dtype=float)
@@ -105,8 +105,9 @@ class Median(Functional):
     def _quantile_at(self, share: Any) -> Any:
         """Return the quantile of a given level.
 
-        Every quantile other than the median is at least as far from the median as the
-        next data value.
+        For levels below 1/2, the quantile is at most the largest data value below the
+        median. For levels above 1/2, the quantile is at least the smallest data value
+        above the median.
         """
         values, shares = self._knots
         below, above = self._neighbours
@@ -263,7 +264,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _fixed_weights(self, n_units: int, n_targets: int) -> Array:
-        """Return the weights of the targets, repeated for each row."""
+        """Return the weight of each target in the average, repeated for each row."""
         is_mean = self._is("uniform_average")
         weights = np.asarray([1] * n_targets if is_mean else self.multioutput, float)
         if weights.shape != (n_targets,):
@@ -277,7 +278,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._measure
 
     def _functionals(self, binding: Binding) -> list[Functional]:
-        """Check the size of the numbers, and return the functional of each target."""
+        """Return the functional of each target, after a check for overflow."""
         sample = binding.sample
         if isinstance(sample, MomentSample):
             return self._of_means(sample.means, binding)
@@ -299,7 +300,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _of_variables(
         self, variables: dict[Variable, Array], binding: Binding
     ) -> list[Functional]:
-        """Return the functional of each target, computed from values in each row."""
+        """Return the functional of each target, computed from variables of the rows."""
         monomials = self.monomials(binding)
         if len(self._terms) == 1:
             return self._of_means(Means.of_rows(monomials, variables), binding)
@@ -376,9 +377,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
         return self._loss(y, values, *self._options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
-        """Divide all values by a power of two, to avoid overflow.
+        """Divide true and predicted values by a power of two, to avoid overflow.
 
-        A metric that uses several means does not depend on this factor.
+        This division does not change metrics that are functions of several means.
         """
         unit = binade(np.append(y, values))
         return y / unit, values / unit
@@ -920,7 +921,7 @@ class D2TweedieCI(_DevianceCI, measure="d2_tweedie", **SKILL):
 
     @property
     def _terms(self) -> tuple[tuple[str, ...], ...]:  # type: ignore[override]
-        """Variables, and products of variables, that are averaged."""
+        """Variables and products of variables whose means determine the metric."""
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 

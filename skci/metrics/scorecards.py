@@ -67,7 +67,7 @@ class KolmogorovSmirnov(OrderOfScores):
             return np.asarray(self._distances(p).max(axis=-1))
 
     def _distances(self, p: Array) -> Array:
-        """Return the true positive minus the false positive rate at each threshold."""
+        """Return true positive rate minus false positive rate at each threshold."""
         negative, positive = (mass_from(mass) / mass.sum() for mass in masses(p))
         return positive - negative
 
@@ -89,8 +89,8 @@ class CumulativeGain(OrderOfScores):
 
     The rows with the largest scores are a fixed share of all rows. If only a fraction
     of the rows with equal scores is selected, each of these rows counts with this
-    fraction. The influence values include the estimation error of the score threshold,
-    which depends on the slope of the gain as a function of the selected share. The
+    fraction. The influence values include the effect of the estimated score threshold.
+    This effect depends on a slope: the change of the gain with the selected share. The
     slope is computed over a 95% interval of the share.
     """
 
@@ -113,13 +113,13 @@ class CumulativeGain(OrderOfScores):
         return np.asarray(self._gain(p, self.share))
 
     def gains(self, p: Array) -> tuple[float, float, float]:
-        """Return the gain at the selected share, and at its two 95% limits."""
+        """Return the gain at the selected share, and at two 95% limits of the share."""
         low, high = self._limits
         return self._gain(p, self.share), self._gain(p, low), self._gain(p, high)
 
     @property
     def _limits(self) -> tuple[float, float]:
-        """95% limits for the share of rows above the true score threshold."""
+        """95% limits for the share of rows above the population threshold."""
         share, n = self.share, np.dot(self.cut_by, self.sizes)
         reach = _REACH * math.sqrt(share * (1 - share) / max(n, 1))
         return max(share - reach, 0.0), min(share + reach, 1.0)

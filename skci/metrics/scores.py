@@ -58,10 +58,10 @@ class ShareOfPairs(Functional):
 
     @property
     def _gradient(self) -> Array:
-        """Gradient of the metric in the row weights.
+        """Gradient of the metric with respect to the row weights.
 
-        The gradient is infinite if a class has a single row, because the variance is
-        then unknown.
+        The gradient is set to infinity if a class has a single row, because the
+        variance is then unknown.
         """
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
@@ -76,8 +76,8 @@ class ShareOfPairs(Functional):
 def mass_below(mass: Array) -> Array:
     """Return the weight below each score plus half of the weight at this score.
 
-    Both `mass` and the returned array have an entry for each score, in ascending order
-    of the scores.
+    `mass` contains the weight at each score, in ascending order of the scores. The
+    result has an entry for each score in the same order.
     """
     below = np.cumsum(mass, dtype=float)
     below -= mass / 2
@@ -171,8 +171,8 @@ class RocAuc(OrderOfScores):
     def placements(self, p: Array) -> Array:
         """Return the placement of each class at each score.
 
-        A placement is the total weight of the rows of the other class with a lower
-        score. Rows with an equal score count half.
+        The placement of a class is the total weight of the rows of the other class with
+        a lower score. Rows of the other class with an equal score count half.
         """
         negative, positive = masses(p)
         return cells_of(mass_below(positive), mass_below(negative))
@@ -193,7 +193,7 @@ class RocAuc(OrderOfScores):
         Rows are tied if binning has combined different scores into one score. `mixed`
         is a mask of these combined scores. A pair of a positive and a negative row with
         the same combined score b counts 1/2. With the original scores, the pair would
-        count 0 or 1. Other pairs are not affected. The value therefore changes by at
+        count 0 or 1. Other pairs are not affected. The area therefore changes by at
         most
 
         .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N} ,
@@ -386,7 +386,7 @@ class ScoreMetricCI(MetricCI):
         return MetricCI.__call__(self, y_true, y_score, *more, **options)
 
     def _response(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
-        """Return an estimator's scores, and options that specify their labels."""
+        """Return an estimator's scores, and options with the labels of the scores."""
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
         if is_multilabel(y):
@@ -440,8 +440,8 @@ def with_binning_error(
 ) -> TableParameter:
     """Extend the interval of a metric that is computed from binned scores.
 
-    `bounds` are the smallest and the largest value that the metric could have without
-    binning.
+    `bounds` contains the smallest and the largest value that the metric could have had
+    without binning.
     """
     if not parameter.defined:
         return parameter
@@ -483,10 +483,10 @@ class OrderMetricCI(
         frequencies: Array,
         n_rows: float | None = None,
     ) -> MergedFunctional:
-        """Return the area under the curve of a column of scores, or of pooled columns.
+        """Return the area under the curve for one column or for pooled columns.
 
-        `positive` is a mask of positive rows, of shape (n,). For pooled columns, the
-        mask has shape (n, labels).
+        `positive` is a mask of the positive rows, of shape (n,). For pooled columns,
+        the mask has shape (n, labels).
         """
         missing = np.isnan(scores.values) if self._may_miss else np.zeros(1, bool)
         is_missing = bool(missing.any())
@@ -572,7 +572,8 @@ class _AreaCI(OrderMetricCI):
     def _trait_at(self, binding: Binding) -> MeasureProperties:
         """Return the properties of the metric.
 
-        The properties include the reason why the metric may be undefined.
+        The properties state why the metric may be undefined, for example because a
+        class is missing.
         """
         vocabulary, truth = binding.sample.vocabulary, binding.positives
         lacking = {"positive": ~truth.any(axis=0)}

@@ -93,7 +93,10 @@ class Censoring:
 
     @cached_property
     def survival(self) -> Array:
-        """Probability G of not being censored at the first k times, k = 0, 1, ...."""
+        """Probability G of not being censored at the first k distinct times.
+
+        The array has an entry for each k = 0, 1, ....
+        """
         at_risk = self.later + self.censored
         with np.errstate(invalid="ignore"):
             factors = np.where(self.censored > 0, self.later / at_risk, 1.0)
@@ -112,9 +115,10 @@ class Censoring:
     def influence(self, slopes: Array) -> Array:
         r"""Return influence values due to the estimated censoring distribution.
 
-        The statistic depends on G, the probability of not being censored, which is
-        estimated from all rows. `slopes` contains the derivatives of the statistic with
-        respect to :math:`\log G` after the first k times, for k = 0, 1, ....
+        These values are for a statistic that depends on G, the probability of not being
+        censored. G is estimated from all rows. `slopes` contains the derivatives of the
+        statistic with respect to :math:`\log G` after the first k times, for k = 0, 1,
+        ....
         """
         beyond, later = _after(slopes)[:-1], self.later
         at_risk = later + self.censored
@@ -128,7 +132,7 @@ class Censoring:
 
 
 def _after(masses: Array) -> Array:
-    """Return, for each position, the sum of all later entries."""
+    """Return, for each entry of an array, the sum of all later entries."""
     total = np.cumsum(masses[:0:-1])[::-1]
     return np.append(total, 0.0)
 
@@ -158,7 +162,7 @@ class Concordance(ShareOfPairs):
 
     @cached_property
     def _first(self) -> Array:
-        """Mask of the rows that are the earlier row in some pair."""
+        """Mask of the rows that are the earlier row in at least one pair of rows."""
         followed = self.follow_up.order < self.follow_up.order.max()
         return self.follow_up.event & (self.follow_up.time < self.tau) & followed
 
@@ -194,18 +198,18 @@ class Concordance(ShareOfPairs):
         return Evaluation(np.asarray(value), influence, self._gradient)
 
     def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
-        """Return the weight of each row in pairs in which it is the earlier row."""
+        """Return the weight of each row as the earlier row of a pair."""
         if not self.weighted:
             return self._first.astype(float), None
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
     def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
-        """Return the total weight of pairs, for each row and for all rows.
+        """Return total weights of pairs of rows, by row and for all rows.
 
-        The first two arrays have an entry for each row. A row forms pairs with later
-        rows and with earlier rows. The first array contains the total weight of these
-        later rows. The second array contains the total weight of these earlier rows.
+        Each pair consists of an earlier and a later row. The first array contains, for
+        each row, the total weight of the later rows in its pairs. The second array
+        contains the total weight of the earlier rows in its pairs.
         """
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
@@ -219,10 +223,10 @@ def concordant_masses(
     """Return the total weight of the rows that form concordant pairs with each row.
 
     In a pair, the row with the lower `order` is the earlier row. A pair is concordant
-    if the earlier row has the larger risk. Pairs with equal risks count half. The first
-    array contains, for each row, the total weight of its concordant later rows, with
-    weights `second`. The second array contains the total weight of its concordant
-    earlier rows, with weights `first`.
+    if the earlier row has the larger risk. Pairs with equal risks count half. For each
+    row, the first array contains the total weight of the later rows in concordant pairs
+    with this row, with weights `second`. The second array contains the total weight of
+    the earlier rows in such pairs, with weights `first`.
     """
     concordant = np.zeros((2, len(risk)))
     rank = np.unique(risk, return_inverse=True)[1]
@@ -315,8 +319,8 @@ class SurvivalBrier(Functional):
     def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
         """Return the Brier score, the contribution of each row, and derivatives.
 
-        The derivatives of the score are with respect to log G at each time, where G is
-        the probability of not being censored.
+        The score is differentiated with respect to log G at each time, where G is the
+        probability of not being censored.
         """
         follow_up, beyond = self.follow_up, np.zeros(len(p))
         event_scores, slopes = np.zeros(len(p)), np.zeros(len(follow_up.times) + 1)

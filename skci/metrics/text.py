@@ -85,7 +85,7 @@ class _EditRateCI(
 
 
 def _edits(chunk: Any) -> int:
-    """Return the number of edits in a chunk of an alignment, as computed by jiwer."""
+    """Return the number of edits in one chunk of an alignment made by jiwer."""
     removed = chunk.ref_end_idx - chunk.ref_start_idx
     added = chunk.hyp_end_idx - chunk.hyp_start_idx
     return 0 if chunk.type == "equal" else max(removed, added)

@@ -184,6 +184,6 @@ def _arrays(values: Any) -> list[Any]:
 
 
 def _are_shares(scores: Any) -> bool:
-    """Whether all scores are between 0 and 1, as probabilities are."""
+    """Whether all scores are between 0 and 1, like probabilities."""
     is_number = scores.dtype.kind in "biuf"
     return is_number and bool(((scores >= 0) & (scores <= 1)).all())

@@ -189,7 +189,7 @@ class Report(TabularReport[MetricEstimate]):
         return Grid(title, rows, cells, marked)
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        """Return the positions of the models that may be the best, and a caption."""
+        """Return the positions of models that may be the best, and a caption text."""
         return [], ""
 
     def to_html(
@@ -283,10 +283,10 @@ class Report(TabularReport[MetricEstimate]):
         return Part(self)
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the intervals with one panel per metric, or curves with their bands.
+        """Draw intervals with one panel per metric, or curves with confidence bands.
 
-        Each subgroup has a row in the panel of its metric. The verdict on a difference
-        determines its colour.
+        Each subgroup has a row in the panel of each metric. The colour of a difference
+        shows the verdict on this difference.
 
         Parameters
         ----------
@@ -340,11 +340,10 @@ class Report(TabularReport[MetricEstimate]):
         return ConfidenceBandDisplay(**drawing | options)
 
     def _leaders(self, metrics: Sequence[str]) -> list[str]:
-        """Return the models with curves that may be the best on average.
+        """Return the models that may be the best on average over a curve.
 
-        For each model, the upper limits and the lower limits are averaged over the
-        curve. A model is excluded if its mean upper limit is below the mean lower limit
-        of another model. For losses, signs are reversed. The model with the best
+        A model is excluded if its upper limits have a mean below the mean of the lower
+        limits of another model. For losses, signs are reversed. The model with the best
         estimate comes first.
         """
         numbers = np.column_stack([self._joint.estimates, self._limits()])
@@ -369,9 +368,9 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def _known_models(self) -> Sequence[str]:
-        """Names of all models in the order of their colours.
+        """Names of all models, in the order in which colours are assigned.
 
-        Models are included even if they were not selected for this report.
+        The names include models that are not selected for this report.
         """
         return self._coloured or list(dict.fromkeys(self._models))
 
@@ -506,10 +505,10 @@ class Report(TabularReport[MetricEstimate]):
 
     @property
     def target(self) -> str | None:
-        """Models to which estimates refer in a report with resampling, as text.
+        """Description of the models that the estimates evaluate, or None.
 
-        Examples are "the procedures trained on 455 rows" and "these 5 fold models". The
-        result is None without resampling.
+        With resampling, the text is, for example, "the procedures trained on 455 rows"
+        or "these 5 fold models". Without resampling, the result is None.
         """
         return self._joint.target.target if self._joint.target else None
 
@@ -687,10 +686,11 @@ def columns_of(keys: Iterable[ParameterLabels]) -> dict[str, list[str]]:
 
 
 def _widening_by_bounds(joint: JointEstimate) -> float:
-    """Return the largest width of a score interval relative to its "hall" interval.
+    """Return the largest ratio of the width of a score interval to a "hall" interval.
 
-    Both intervals use the same critical value. Score intervals for bounded means are
-    wider, because they allow for values at the bounds that do not occur in the data.
+    The ratio compares two intervals for one estimate with the same critical value.
+    Score intervals for bounded means are wider, because they allow for values at the
+    bounds that do not occur in the data.
     """
     extended = {}
     for k, parameter in enumerate(joint.parameters):

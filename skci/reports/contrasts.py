@@ -62,8 +62,8 @@ def sentences(
     """Write a sentence for each finding.
 
     A finding consists of the name of a model, a predicate such as "is worse than {}",
-    and the name of another model. If there are no findings, the text `none` completes
-    the only sentence.
+    and the name of another model. If there are no findings, the only sentence ends with
+    the text `none`.
     """
     objects: dict[tuple[str, str], list[str]] = {}
     for name, predicate, other in findings:
@@ -199,7 +199,7 @@ class ReportWithContrasts(Report):
         return super().__getitem__(label)._position
 
     def _sides(self) -> list[str]:
-        """Return "above 0", "below 0" or "open" for each contrast, by its interval."""
+        """Classify each contrast as "above 0", "below 0" or "open", by its interval."""
         low, high = self._limits().T
         conditions, sides = [low > 0, high < 0], ["above 0", "below 0"]
         return np.select(conditions, sides, "open").tolist()
@@ -412,10 +412,11 @@ class ContrastReport(ReportWithContrasts):
         )
 
     def _shown(self, claim: str | None) -> float | planning.TargetRegion:
-        """Return the null value or, for a claim, the region of allowed values.
+        """Return the criterion by which an interval shows a difference or a claim.
 
-        An interval shows a difference if it excludes the null value. An interval shows
-        a claim, such as "not worse", if it lies in the region.
+        Without a claim, the result is the null value. An interval shows a difference if
+        it excludes the null value. For a claim such as "not worse", the result is a
+        region. An interval shows the claim if it lies in the region.
         """
         if claim is None:
             return self._null
@@ -586,9 +587,10 @@ class ContrastReport(ReportWithContrasts):
     def _separated(self) -> Separated:
         """Return the significant differences or ratios, by metric and subgroup.
 
-        With a margin, the better of the two compared names comes first. Without a
-        margin, the worse name comes first. In comparisons with a reference, such as all
-        rows, the subgroup always comes first.
+        Each difference or ratio is described by the two compared names. With a margin,
+        the name of the better model or subgroup comes first. Without a margin, the name
+        of the worse one comes first. In comparisons with a reference, such as all rows,
+        the subgroup always comes first.
         """
         pairs, panels, differ = self._pairs, self._panels, self._differ()
         strongest = self._strongest if self._margin else []

@@ -300,10 +300,10 @@ class ThresholdReport(JointReport):
         return [*map(_point_of, self._keys)]
 
     def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
-        """Return the thresholds of some points as numbers.
+        """Return the thresholds of `points` as numbers.
 
-        A point is a pair: the name of a model, and a threshold as text. The result is
-        an array or, if models have names, a dict by model.
+        Each point is a pair of a model name and a threshold as text. The result is an
+        array or, if models have names, a dict by model.
         """
         by_model: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
@@ -468,12 +468,13 @@ class DecisionCurveReport(ThresholdReport):
 
         The defaults are to treat no row and to treat all rows. Treating no row has the
         net benefit 0, and treating all rows avoids no interventions. At the returned
-        thresholds, the intervals for both metrics are above 0.
+        thresholds, the intervals for the net benefit and for the interventions avoided
+        are above 0.
         """
         return self._useful(self.metrics)
 
     def _useful(self, metrics: Sequence[str]) -> dict[str, Array]:
-        """Thresholds at which the intervals of all given metrics are above 0."""
+        """Thresholds, by model, at which the intervals of all metrics are above 0."""
         lower = self._limits()[:, 0]
         points = self._points
         shown = set(points)
@@ -515,7 +516,7 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def _defaults(self) -> list[str]:
-        """Default strategies for comparisons, such as "treat all"."""
+        """Default strategies, such as "treat all", with which models are compared."""
         return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _display(self, **options: Any) -> Any:

@@ -196,7 +196,7 @@ class RequirementReport(TabularReport[Verdict]):
         return Findings(self._sentences(*_VERDICTS), self.simultaneous)
 
     def _sentences(self, *verdicts: str) -> Findings:
-        """Write a sentence on each requirement with one of the given verdicts."""
+        """Write a sentence on each requirement whose verdict is in `verdicts`."""
         rows = zip(self._claims, self.verdicts, self.estimates, strict=True)
         return Findings(
             f"{claim} is {verdict}: {estimate!r}"
@@ -255,7 +255,7 @@ class RequirementReport(TabularReport[Verdict]):
 def _check_requirements(
     requirements: Any, metrics: Sequence[str] = ()
 ) -> list[tuple[str, Any]]:
-    """Check the form of requirements, and return (subject, condition) pairs."""
+    """Check requirements, and return them as pairs (subject, condition)."""
     required: list[Any] = []
     if isinstance(requirements, Mapping):
         required = [*requirements.items()]
@@ -368,11 +368,11 @@ def _other_and_number(right: str) -> tuple[str, float]:
 
 
 def _subject(sides: Sequence[str], metrics: Sequence[str]) -> str:
-    """Return the part of a requirement before the sign, such as "new - old f1".
+    """Return the subject of a requirement on two models, such as "new - old f1".
 
-    This is the result for the requirement "f1: new >= old". `sides` are the texts on
-    the left and the right of the comparison sign. The metric may come first, before a
-    colon, or last on either side.
+    This is the subject of the requirement "f1: new >= old". `sides` contains the texts
+    on the left and on the right of the comparison sign. The metric may come first,
+    before a colon, or last on either side.
     """
     for metric in sorted(metrics, key=len, reverse=True):
         names = [
@@ -462,10 +462,11 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
     """Models that may be the best on a metric.
 
     The report contains multiple comparisons with the best [1]_, [2]_: an interval for
-    each model minus the best of the other models. All intervals cover, and `models`
-    contains the best model, simultaneously for `n_metrics` metrics at the confidence
-    level. `models` may exclude a model that no pairwise difference shows to be worse,
-    because there are fewer comparisons than pairwise differences.
+    each model minus the best of the other models. At the confidence level, all
+    intervals cover, and `models` contains the best model. This statement is
+    simultaneous for `n_metrics` metrics. `models` may exclude a model that no pairwise
+    difference shows to be worse, because there are fewer comparisons than pairwise
+    differences.
 
     Returned by :meth:`JointReport.best`. Rows are sorted by the estimate, the best
     model first.
@@ -586,9 +587,9 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 
     @property
     def _gains(self) -> Array:
-        """Difference between each estimate and the best other estimate.
+        """Difference between each estimate and the best of the other estimates.
 
-        Positive differences are better. The array has shape (R,).
+        The difference is positive if the estimate is better. The array has shape (R,).
         """
         values = self.estimates if self.greater_is_better else -self.estimates
         ranked = np.sort(np.fmax(values, -np.inf))  # undefined estimates first
@@ -609,10 +610,10 @@ class BestReport(ReadOnlyArrays, TabularReport[ComparisonWithBest]):
 def finding_on_best(
     panel: str, models: Sequence[str], leaders: Collection[str], first: Collection[str]
 ) -> str:
-    """Write a sentence on the models that may be best and on the worse models.
+    """Write a sentence on the models that may be the best and on the worse models.
 
-    `leaders` contains the models with the best estimate, and `first` contains all
-    models that may be the best.
+    `leaders` contains the models with the best estimate. `first` contains all models
+    that may be the best.
     """
     candidates = [model for model in first if model not in leaders]
     worse = [model for model in models if model not in first]

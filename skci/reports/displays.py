@@ -129,9 +129,9 @@ class Display(HintedAttributes, ReadOnlyArrays, ABC):
         """Add a legend below the panels or inside the axes.
 
         In a new figure, the legend is below the panels and no wider than the figure. In
-        an existing figure, the legend is inside the axes if the figure has other axes,
-        or if its layout is not "constrained". A figure without a layout gets the
-        constrained layout.
+        an existing figure, the legend is inside the axes in two cases: the figure has
+        other axes, or the layout of the figure is not "constrained". A figure without a
+        layout gets the constrained layout.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -207,7 +207,7 @@ def new_panels(n: int, height: float, margin: float, **options: Any) -> Array:
     """Return axes of a new figure with up to three panels per line.
 
     `height` is the height of a panel in inches. Text stays legible if the figure is
-    scaled to the width of a column of text.
+    scaled to the width of a printed column.
     """
     columns = min(n, len(_WIDTHS))
     lines = -(-n // columns)
@@ -342,7 +342,10 @@ class ConfidenceIntervalDisplay(Display):
         return self._plot(ax, title)
 
     def _best_first(self, sort: bool | str = True) -> list[str]:
-        """Return the distinct row labels, sorted by the estimates of a metric."""
+        """Return the distinct row labels, from the best to the worst estimate.
+
+        If `sort` is True, rows are sorted by the first metric.
+        """
         metrics = list(dict.fromkeys(self.metrics))
         metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
         better = self.greater_is_better or [True] * len(self.rows)
@@ -590,7 +593,7 @@ class ConfidenceBandDisplay(Display):
         return self
 
     def _in_colour(self, highlight: str | Sequence[str] | None) -> list[str]:
-        """Models with coloured curves."""
+        """Return the names of the models whose curves are drawn in colour."""
         models = list(dict.fromkeys(self.models))
         if highlight is None:
             if len(models) <= len(COLOURS):
@@ -615,7 +618,7 @@ class ConfidenceBandDisplay(Display):
 
     @property
     def _grey(self) -> str:
-        """Number of grey curves, as text. The text is empty without grey curves."""
+        """Text that counts the grey curves, such as "3 other models", or ""."""
         number = len({*self.models}) - len(self.highlighted_)
         return f"{number} other model{'s' * (number > 1)}" if number else ""
 
@@ -669,9 +672,9 @@ class ConfidenceBandDisplay(Display):
     def _label(self, ax: Any, lines: Sequence[Any]) -> None:
         """Label the coloured curves from top to bottom.
 
-        Each label is to the right of the axes and is joined to the last point of the
-        curve. For ROC curves, which all end in one corner, labels are below the
-        diagonal and are joined to the points nearest to the other diagonal.
+        Each label is to the right of the axes. A line joins the label to the last point
+        of the curve. ROC curves all end in one corner. Their labels are therefore below
+        the diagonal, and are joined to the points nearest to the other diagonal.
         """
         anchors = []
         for x, y in (line.get_xydata().T for line in lines):
@@ -762,7 +765,7 @@ class ConfidenceBandDisplay(Display):
             ax.plot(*_outline(hulls), alpha=0.8, **thin)
 
     def _draw_reference(self, ax: Any) -> Any:
-        """Draw the diagonal or the baseline, unless the axes already contain it."""
+        """Draw the diagonal or the baseline, unless the axes already show this line."""
         drawn = [line for line in ax.lines if line.get_gid() == _REFERENCE]
         if drawn:
             return drawn[0]

@@ -548,7 +548,7 @@ def describe_warnings(
     max_names: int | None = None,
     positions: Sequence[int] | None = None,
 ) -> list[str]:
-    """Return the texts of all warnings, each with at most `max_names` names."""
+    """Return the text of each warning, with at most `max_names` names per text."""
     if positions is None:
         positions = range(len(joint.parameters))
     causes = [pair for pair in _causes_of_undefined(joint) if pair[1] in positions]

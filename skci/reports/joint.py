@@ -587,8 +587,8 @@ class JointReport(ReportWithContrasts):
 
         Each list in `compared` contains the positions of the estimates of one metric.
         The confidence level is adjusted for the number of lists by Bonferroni's
-        inequality. The result contains, for each list, the positions from the best to
-        the worst estimate, and a report.
+        inequality. For each list, the result contains the sorted positions, with the
+        best estimate first, and a report on the comparisons.
         """
         joint, best = self._joint, list[tuple[list[int], BestReport]]()
         number = max(len(compared), 1) if joint.simultaneous else 1

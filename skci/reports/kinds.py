@@ -362,10 +362,11 @@ class RunsReport(_OverRuns, JointReport):
     def runs(self) -> JointReport:
         """Report on the individual runs.
 
-        Intervals account only for the sampling of rows: they refer to one run, not to
-        other runs of the model. The interval method is the same as for the means. In
-        the new report, runs are subgroups. :meth:`~JointReport.differences` compares
-        models within each run. :meth:`~JointReport.gaps` compares the runs of a model.
+        An interval refers to one run, not to other runs of the model. The intervals
+        therefore account only for the sampling of rows. The interval method is the
+        method of this report. In the new report, runs are subgroups.
+        :meth:`~JointReport.differences` compares models within each run.
+        :meth:`~JointReport.gaps` compares the runs of a model.
 
         Returns
         -------
@@ -427,11 +428,12 @@ class VarianceOfGrades(NamedTuple):
 def _spread(
     items: Items, parameter: TableParameter
 ) -> tuple[VarianceOfGrades, float, float]:
-    """Return the variance components of grades, and two variances of the mean grade.
+    """Return the variance components of grades, and two sampling variances.
 
-    The two variances are due to sampling within items. The first variance applies to
-    the actual numbers of samples, and the second to a single sample per item. Both
-    variances are multiplied by the number of items.
+    Sampling within items contributes to the variance of the mean grade. The first
+    sampling variance is this contribution with the actual numbers of samples. The
+    second sampling variance is the contribution with a single sample per item. Both
+    sampling variances are multiplied by the number of items.
 
     The variance within an item is computed from the samples of this item. An item with
     one sample is assigned the mean variance within the other items.

@@ -79,7 +79,7 @@ def format_interval(low: float, high: float, digits: int) -> str:
 def decimals(intervals: Any, null: float | None = None) -> int:
     """Number of decimals that show two significant digits of each half width.
 
-    Up to three more decimals are used if a limit would be rounded to the null value.
+    If a limit would be rounded to the null value, up to three more decimals are used.
     """
     limits = np.asarray(intervals, dtype=float)
     widths = np.diff(limits, axis=-1)
@@ -144,7 +144,7 @@ def _width(text: str) -> int:
 
 
 class Column(NamedTuple):
-    """Column of a printed table, written from columns of the data frame."""
+    """Column of a printed table, formatted from columns of the data frame."""
 
     values: Mapping[str, Sequence[Any]]
     header: str = ""
@@ -171,7 +171,10 @@ def estimate_columns(
     null: float | None = None,
     style: str = "interval",
 ) -> list[Column]:
-    """Return columns of estimates and intervals in one of the `INTERVAL_STYLES`."""
+    """Return table columns with estimates and intervals, in an interval style.
+
+    The styles are listed in `INTERVAL_STYLES`.
+    """
     low, high = np.transpose(limits).tolist()
     digits = decimals(limits, null)
     number = partial(format_number, digits=digits)
@@ -564,7 +567,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
 
     @cached_property
     def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Position of each row of the table, by the labels of the row."""
+        """Mapping from the labels of a row to the position of this row in the table."""
         labels = zip(*self._labels.values(), strict=True)
         return dict(zip(labels, itertools.count(), strict=False))
 
