@@ -3,9 +3,9 @@ r"""Samples of a few rows with the moments of many rows, for functions of means.
 The influence value of a smooth function of weighted means is linear in the columns
 :math:`x_i` of a row. The value and variance of the function are therefore determined by
 the weights :math:`w_i`, their squares, and the sums :math:`\sum w_i x_i`,
-:math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`. With clusters, the totals
-of clusters replace the rows. A few rows can have the same sums: one row at the mean,
-and pairs of rows on either side of the mean (Julier and Uhlmann, 2004).
+:math:`\sum w_i x_i x_i^T` and :math:`\sum w_i^2 x_i x_i^T`. With clusters, cluster
+totals replace the rows. A few rows can have the same sums: one row at the mean, and
+pairs of rows on either side of the mean (Julier and Uhlmann, 2004).
 
 References
 ----------

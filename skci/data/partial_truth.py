@@ -69,7 +69,7 @@ class Part:
 
     @property
     def unions(self) -> list[frozenset[int]]:
-        """Sets of codes: of the labelled rows, of all rows, and the union of both sets.
+        """Codes of the labelled rows, codes of all rows, and the union of both sets.
 
         A set that equals an earlier set is left out.
         """

@@ -272,8 +272,8 @@ class Sample:
     rows: Rows
     design: Any
     vocabulary: Vocabulary
-    # Codes of the true label and of the labels predicted by models, (m, columns). With
-    # several targets, each label has a column for each target.
+    # Codes of the true and predicted labels, (m, columns). With several targets, each
+    # label has a column for each target.
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model

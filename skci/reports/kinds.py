@@ -210,8 +210,8 @@ class _OverRuns(ReportWithContrasts):
 
         Notes
         -----
-        This report has m rows and R runs, and variances due to rows, to runs and to
-        both. With n rows and S runs, the variance is
+        This report has m rows and R runs. Rows, runs and combinations of both
+        contribute to the variance. With n rows and S runs, the variance is
 
         .. math:: (V_\text{rows} - V_\text{both}) \frac mn + (V_\text{runs} -
             V_\text{both}) \frac RS + V_\text{both} \frac{m R}{n S}

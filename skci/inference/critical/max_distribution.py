@@ -57,7 +57,7 @@ _COORDINATES, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Largest numbers per scramble of coordinates, projections and multiplications."""
 _STEP = 0.03  # distance in q over which a logit is approximated by a parabola
 _STANDARD_ERRORS = 3.5  # multiple of the standard error in an error bound
-_FLOOR = 1e-5  # error of the tables and of the parabola
+_FLOOR = 1e-5  # error of the tables and the parabola
 _CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
 _POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # quantile levels of sampled divisors
 _ANGLES = 2048  # grid cells for the correlations of many pairs
