@@ -456,9 +456,9 @@ def label_order(
     if sorted(columns) == sorted(required):
         return [columns.index(label) for label in required]
     raise ValueError(
-        f"{name} must have a column for each label, {list(labels)}, if any column is "
-        f"named after a label, got the columns {names}. If the data lack a label, pass "
-        "labels= to the metric. To match columns by position, pass an array"
+        f"{name} must have a column for each of the labels {list(labels)} if any "
+        f"column is named after a label, got the columns {names}. If the data lack a "
+        "label, pass labels= to the metric. To match columns by position, pass an array"
     )
 
 

@@ -369,8 +369,8 @@ class JointAccumulator:
         missing = accumulator._metric_set.reads - set(sample.kinds)
         if missing:
             raise ValueError(
-                f"metrics must read only {', '.join(sample.kinds)}, which the file "
-                f"contains, got metrics of {', '.join(sorted(missing))}"
+                f"the metrics must read only {', '.join(sample.kinds)}, because the "
+                f"file has no {', '.join(sorted(missing))}"
             )
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator

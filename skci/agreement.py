@@ -148,8 +148,8 @@ def agreement_report(
     sizes = {name: len(values) for name, values in sets.items()}
     if len({*sizes.values()}) > 1:
         raise ValueError(
-            "ratings must have the same items in all sets of raters, got the numbers "
-            f"of rows {sizes}"
+            "ratings must have the same number of rows for each set of raters, got "
+            f"{sizes}"
         )
     categories, counts = _counts(sets)
     are_numbers = not isinstance(categories[0], str)

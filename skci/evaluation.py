@@ -271,7 +271,7 @@ def joint_report(
     if folds is not None:
         check_mutually_exclusive("folds, whose means are reported", {"by": by})
         if is_missing_named(missing):
-            raise ValueError("missing must be 'error' with folds, got 'group'")
+            raise ValueError("missing must be 'error' if folds= is passed, got 'group'")
     design, macro = without_average(design)
     if macro:
         means = "Strata(average='macro'), whose means over strata are reported"

@@ -221,8 +221,8 @@ def label_next(
     choice = _LabelChoice.from_columns(columns, rows, metric, compared)
     if not choice.variance_of_sum > 0:
         raise ValueError(
-            f"y_true must have labelled rows from which the variance of {metric.name} "
-            "can be estimated, got the variance zero; label more rows at random first"
+            "y_true must have labelled rows with a positive variance of "
+            f"{metric.name}, got the variance zero; label more rows at random first"
         )
     z = -float(ndtri((1 - metric_set.confidence_level) / 2))
     if half_width is not None:

@@ -225,8 +225,8 @@ def sample_size(
         n = report.sample_size(half_width, requirement=requirement, power=power)
     else:
         raise ValueError(
-            "power, margin and claim need two models: pass difference= and "
-            "disagreement=, or expected= with shape (2, 2, 2). Got "
+            "margin and claim, and power without requirement=, need two models: pass "
+            "difference= and disagreement=, or expected= with shape (2, 2, 2). Got "
             f"{power=}, {margin=} and {claim=}. For one model, pass power= and a "
             "requirement such as requirement='>= 0.9'"
         )

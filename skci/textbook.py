@@ -129,8 +129,8 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     successes, trials = trait.successes_and_trials(parameter.counts)
     if not trials:
         raise ValueError(
-            f"{name} must be a proportion of at least one row, got {trait.name} "
-            "without rows"
+            f"{name} must have at least one row in the denominator, got {trait.name} "
+            "with a denominator of zero"
         )
     return successes, trials
 
@@ -319,7 +319,7 @@ def rogan_gladen(
     for name, values in named.items():
         if not np.isin(values, (0, 1)).all():
             raise ValueError(
-                f"verdicts[{name!r}] must contain 0 and 1, got "
+                f"verdicts[{name!r}] must contain only 0 and 1, got "
                 f"{values[~np.isin(values, (0, 1))].ravel()[0]:g}"
             )
     s, variance_of_s = _rate(sensitivity, "sensitivity")

@@ -136,7 +136,7 @@ TWO, metrics=[] -> metrics must contain at least one of \['percent'
 [[0], [1]] -> ratings.* must have one row .* got shape \(2, 1\)
 [[0, 0], [0, 0]] -> ratings must have at least two .* got
 {{"A": np.eye(3), "B": np.eye(4)}}
-    -> ratings must have the same items .* {{'A': 3, 'B': 4}}
+    -> ratings must have the same number .* {{'A': 3, 'B': 4}}
 [["a", "b"], ["b", "b"]], metrics=INTERVAL -> ratings must be numbers for '{INTERVAL}'
 """)
 

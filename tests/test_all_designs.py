@@ -139,7 +139,7 @@ def test_commands_have_designs(options, keywords, tmp_path, capsys):
 --time=month --save=table.npz -> --save must not be given with --time
 --time=month --strata=task -> --strata must not be given with --time
 --design=crossed -> unrecognized arguments: --design=crossed
---crossed=site -> must be two names, as in a,b, got site
+--crossed=site -> requires two names, as in a,b, got site
 """),
 )
 def test_commands_refuse_other_designs(options, refused, tmp_path, capsys):

@@ -216,7 +216,7 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
     with pytest.raises(ValueError, match="score_bins must be equal in all batches"):
         JointAccumulator.load(tmp_path / "sum.npz", "roc_auc", score_bins=20)
     accumulator = JointAccumulator("roc_auc", score_bins=10)
-    with pytest.raises(ValueError, match="score_bins needs scores of two labels"):
+    with pytest.raises(ValueError, match="score_bins needs exactly two labels"):
         accumulator.update([0, 1, 2], y_score=np.eye(3))
     scores = accumulated({"A": 2 * SMOOTH}, 10, ["log_loss"])
     with pytest.raises(ValueError, match=r"must contain probabilities.* to [^;]*$"):

@@ -203,7 +203,7 @@ def test_a_target_outside_of_the_range_warns(older):
 def test_a_row_of_large_weight_warns(options):
     estimate = accuracy({"x": (np.arange(300) < 2) * 1}, **options)
     # Two rows have 20% each, and 298 rows the others: 1 / (.2² + .2² + .6² / 298)
-    match = "one row has 20.0% of the weight, and all rows are worth 12 rows of equal"
+    match = "one row has 20.0% of the weight, and the effective number of rows is 12"
     with pytest.warns(SmallSampleWarning, match=match):
         assert estimate.low < float(estimate)
 

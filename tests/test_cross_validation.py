@@ -628,9 +628,9 @@ HALF = [(np.arange(120), np.arange(120, 240))]
 {"resampling": "bootstrap-632", "cv": KFold(3)} -> cv must be a number or None
 {"resampling": "bootstrap-632", "cv": 49}
     -> cv must be a whole number of at least 50, got 49
-{"resampling": "5x2-t", "cv": 5} -> cv must make five pairs of halves
+{"resampling": "5x2-t", "cv": 5} -> cv must divide the rows into halves
 {"resampling": "5x2-t", "cv": model_selection.RepeatedKFold(n_repeats=2)}
-    -> cv must make five pairs of halves
+    -> cv must divide the rows into halves
 {"resampling": GroupJackknife(), "cv": 5} -> cv must be None with resampling=Gro
 {"resampling": GroupJackknife(), "cv": KFold(5)} -> cv must be None with resampling=Gro
 {"resampling": GroupJackknife(2)} -> n_groups must be a whole
@@ -649,8 +649,8 @@ HALF = [(np.arange(120), np.arange(120, 240))]
 {"cv": HALF} -> at least two splits with resampling='corrected-t', got 1; target=
 {"target": "fold-models", "resampling": "jackknife"} -> resampling must not be
 {"target": "fold-models", "cv": ShuffleSplit(3)} -> each row at most once
-{"target": "fold-models", "cv": HALF, "groups": NINTHS} -> cv must not divide groups
-{"cv": HALF, "groups": NINTHS} -> cv must not divide groups
+{"target": "fold-models", "cv": HALF, "groups": NINTHS} -> cv must not divide a group
+{"cv": HALF, "groups": NINTHS} -> cv must not divide a group
 {"method": "score"} -> method='score' needs a table of counts
 {"X": X[:-1]} -> X must have as many rows as y, 240, got 239
 """),
@@ -759,7 +759,7 @@ def test_the_bootstrap_takes_exactly_the_means_over_rows(metric):
         report = cross_validate_report(Guesses(), X[:60], y, **options)
         assert np.isfinite(report.estimates).all()
     else:
-        with pytest.raises(ValueError, match="metrics of the bootstrap must be means"):
+        with pytest.raises(ValueError, match="metrics must be means over rows with"):
             cross_validate_report(Guesses(), X[:60], y, **options)
 
 

@@ -167,7 +167,7 @@ def test_a_block_that_does_not_fit_those_before_is_named():
         joint_report(blocks, blocks, metrics="f1")
     mixed = da.concatenate([blocks.astype(object), in_blocks(WORDS[[0, 1]], (2,))])
     accumulator = JointAccumulator("accuracy")
-    with pytest.raises(ValueError, match=r"^block 4: samples .* labels of one type"):
+    with pytest.raises(ValueError, match=r"^block 4: batches .* labels of one type"):
         accumulator.update(mixed, mixed)
     assert accumulator.n_samples == 0
 

@@ -151,42 +151,42 @@ def test_a_design_is_known_by_its_members():
     assert report_of(without)["A", "accuracy"].n_groups == 20
 
 
-SHAPE = rf"with totals of shape \({N}, \d\), got shape \({N},\)$"
+SHAPE = rf"in which totals has shape \({N}, \d\), got shape \({N},\)$"
 NONE = "at least one component with sign=1 and is_known=False, got none$"
-UNITS = f"with nonnegative integers below {N} as units, got int64 from 1 to {N}$"
+UNITS = f"units has nonnegative integers below {N}, got int64 from 1 to {N}$"
 
 
 @pytest.mark.parametrize(
     ("components", "message"),
     table(rf"""
-lambda values: [values] -> of Component, got items of ndarray$
-lambda values: values -> of Component, got items of ndarray$
-Component -> an iterable of Component, got Component$
-lambda values: None -> an iterable of Component, got NoneType$
+lambda values: [values] -> Component objects, got items of type ndarray$
+lambda values: values -> Component objects, got items of type ndarray$
+Component -> of Component objects, got an object of type Component$
+lambda values: None -> Component objects, got an object of type NoneType$
 lambda values: [] -> {NONE}
 lambda values: [Component(values[:, 0])] -> {SHAPE}
 lambda values: [Component(1.0)] -> \(units, \d\), got shape \(\)$
 lambda values: [Component(values.T)] -> got shape \(\d, {N}\)$
 lambda values: [Component(values[:0])] -> \(units, \d\), got shape \(0, \d\)$
-lambda values: [Component(values * np.nan)] -> finite numbers as totals$
-of(blocks=np.zeros(3, int)) -> of shape \({N},\), got shape \(3,\)$
+lambda values: [Component(values * np.nan)] -> totals has finite numbers$
+of(blocks=np.zeros(3, int)) -> has shape \({N},\), got shape \(3,\)$
 of(sign=0) -> with sign 1 or -1, got 0$
 of(blocks=np.full(N, 0.5))
-    -> with nonnegative integers as blocks, got float64 from 0.5 to 0.5$
+    -> blocks has nonnegative integers, got float64 from 0.5 to 0.5$
 of(blocks=np.arange(N) - 1)
-    -> with nonnegative integers as blocks, got int64 from -1 to {N - 2}$
+    -> blocks has nonnegative integers, got int64 from -1 to {N - 2}$
 of(units=np.arange(N) + 1) -> {UNITS}
-of(units=np.arange(3)) -> with units of shape \({N},\), got shape \(3,\)$
-of(sizes=np.full(N, "big")) -> finite numbers as sizes$
-of(repeats=np.ones(N)) -> repeats of shape \(4, {N}\), .* shape \({N},\)$
+of(units=np.arange(3)) -> in which units has shape \({N},\), got shape \(3,\)$
+of(sizes=np.full(N, "big")) -> sizes has finite numbers$
+of(repeats=np.ones(N)) -> repeats has shape \(4, {N}\), .* shape \({N},\)$
 of(sign=-1) -> {NONE}
 lambda values: [*of(is_known=True)(values), *of(sign=-1)(values)] -> {NONE}
-of(degrees_of_freedom=np.nan) -> degrees_of_freedom above 0 or None
+of(degrees_of_freedom=np.nan) -> degrees_of_freedom None or above 0
 """),
 )
 def test_components_of_a_wrong_kind(components, message):
     """Functions of influence values."""
-    kind = TypeError if "of Component, got" in message else ValueError
+    kind = TypeError if "Component objects, got" in message else ValueError
     design = Giving(eval(components))
     with pytest.raises(kind, match=rf"^design Giving must return .*{message}"):
         skci.AccuracyCI()(Y, MODELS["A"], design=design)

@@ -357,7 +357,7 @@ TWO.contrasts({"x": {"A": 1, "Z": -1}})
     -> KeyError -> as in [(]'A', 'accuracy'[)], got 'Z'
 TWO.contrasts({"x": {("A", "mcc"): 1}}) -> KeyError -> metric must be one of
 TWO.contrasts({"x": 1})
-    -> TypeError -> matrix must map names of contrasts to mappings .* got 1 for 'x'
+    -> TypeError -> matrix must map the name of each contrast .* got 1 for 'x'
 TWO.contrasts({"x": {"A": "b"}}) -> TypeError -> matrix must contain numbers
 TWO.contrasts({}) -> ValueError -> matrix must have a row for each contrast
 TWO.contrasts({"x": {"A": 1}, "y": {("A", "f1"): 1, ("A", "accuracy"): 1}})

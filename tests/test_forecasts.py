@@ -197,11 +197,11 @@ def test_a_skill_score_is_one_less_a_ratio_of_means(score, answers):
 UNKNOWN = SkillScoreCI(skci.CrpsCI(), reference="C")
 RAW = skci.MeanSquaredErrorCI(multioutput="raw_values")
 MISTAKES = table(r"""
-CrpsCI()(Y, Y) -> column for each member .* got shape \(300,\)
+CrpsCI()(Y, Y) -> must have two dimensions, got shape \(300,\)
 CrpsCI()(Y, np.full((N, 3), np.nan)) -> y_pred must contain finite numbers
 CrpsCI()(Y, {0.1: Y, 0.9: Y[1:]}) -> rows at all quantile levels, got \[300, 299\]
 CrpsCI()(Y[1:], {0.1: Y, 0.9: Y}) -> entry for each of the 299 rows of y_true
-CrpsCI(fair=True)(Y, MODELS["right"]) -> must have ensemble members .* quantiles
+CrpsCI(fair=True)(Y, MODELS["right"]) -> at least two ensemble members .* quantiles
 CrpsCI(fair=True)(Y, Y[:, np.newaxis]) -> ensemble members .* got one member
 CrpsCI(fair=2)(Y, Y) -> fair must be True or False, got 2
 WeightedIntervalScoreCI()(Y, ENSEMBLES["A"]) -> mapping of symmetric levels
@@ -216,7 +216,7 @@ SkillScoreCI("crps", reference="A")(Y, Y) -> score must be a metric object
 SkillScoreCI(IntervalCoverageCI(0.9), reference="A")(Y, Y) -> score must be a metric
 SkillScoreCI(RAW, reference="A")(Y, Y) -> score must be a metric object
 joint_report(Y, ENSEMBLES, metrics=UNKNOWN) -> reference must be one of the models
-joint_report(Y, MODELS["right"], metrics="crps") -> joint_report accepts y_pred={'mo
+joint_report(Y, MODELS["right"], metrics="crps") -> or quantiles such as y_pred={'mo
 joint_report(Y, {"A": {5: Y, 95: Y}}, metrics="crps") -> levels between 0 and 1
 joint_report(Y, ENSEMBLES, metrics=["crps", "mae"]) -> y_true and y_pred by metric
 joint_report(Y, ENSEMBLES, metrics="interval_score") -> needs a level, as in

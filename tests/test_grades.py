@@ -229,7 +229,7 @@ def test_many_distinct_scores_have_hall():
         (
             {"A": {"a": [0, 1], "b": [0, 1]}, "B": {"a": [0, 1]}},
             {},
-            r"grades\['B'\] must have the scorers of",
+            r"grades\['B'\] must have the same scorers as",
         ),
     ],
 )
@@ -337,7 +337,7 @@ def test_rows_that_are_not_there_are_missing_items():
         ({}, {"item": None}, "item must name a column of data, got None"),
         ({}, {"model": ["model"]}, "model must name a column of data, got"),
         ({}, {"item": "question"}, "item must name a column of data, which has"),
-        ({"epoch": 0}, {}, "sample must distinguish .* model A, item .* and sample 0"),
+        ({"epoch": 0}, {}, "sample must differ .* model A, item .* and sample 0"),
         ({"passage": range(480)}, {"groups": "passage"}, "groups must be constant in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must contain numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),

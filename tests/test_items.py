@@ -308,7 +308,7 @@ A, SERIES = ANSWERS["A"], pd.Series(REFERENCES)
             BAD,
             (REFERENCES, A),
             ValueError,
-            "features of 'm' must return an array of sha",
+            "features of 'm' must return an array of two",
         ),
         (
             OF_NUMBERS,
@@ -336,7 +336,7 @@ def test_what_will_not_do(metric, columns, error, message):
         ({"design": Prevalence(0.1)}, "needs two labels, one of them positive, got no"),
         (
             {"abstain": "none"},
-            "abstain must not be set for several targets, numbers or items",
+            "abstain must be None unless each row has a single true label",
         ),
     ],
 )

@@ -192,7 +192,7 @@ sample_weight=np.arange(SIZE) < 2000, n_labels=2000
 label_probability=np.zeros(SIZE) -> label_probability
 sample_weight=-np.ones(SIZE) -> sample_weight must
 groups=[1, 2] -> groups must have an entry for each
-y_pred=Y -> y_true must have labelled rows from which
+y_pred=Y -> y_true must have labelled rows with a pos
 y_true=np.where(np.cumsum(KNOWN == KNOWN) < 9, KNOWN, np.nan) -> at least 10 labels
 """)
 

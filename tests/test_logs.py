@@ -288,7 +288,7 @@ def test_models_without_a_task(uneven, capsys):
 def test_models_of_two_harnesses_need_equal_scorers():
     other = SUMS["model"] == "large"
     scorer = np.where(other, "match", SUMS["scorer"])
-    message = "models, got ['match'] for 'large' and ['exact_match/strict'] for 'small'"
+    message = "got ['match'] for 'large' and ['exact_match/strict'] for 'small'"
     with pytest.raises(ValueError, match=re.escape(message)):
         logs.LogRows({**SUMS, "scorer": scorer}).report(missing_grades=0)
     renamed = np.where(other, "exact_match/strict", scorer)
@@ -299,7 +299,7 @@ def test_models_of_two_harnesses_need_equal_scorers():
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (LM_EVAL, {}, "scorers must be equal for all tasks.*'acc'"),
+        (LM_EVAL, {}, "all tasks must have the same scorers.*'acc'"),
         (SUMS, {"samples": "epochs"}, "samples must be one of"),
         (
             logs.read(REFERENCE / "lm_eval", groups="region").select(scorers=BY_TASK),
@@ -741,7 +741,7 @@ def test_the_command_names_models(capsys, tmp_path):
     assert main(["grades", *named, "--differences", f"--out={out}"]) == 0
     assert "| new | old |" in out.read_text()
     assert main(["grades", named[0], str(HISTORY[1])]) == 2
-    assert "LOGS must all be named" in capsys.readouterr().err
+    assert "either all LOGS or no LOGS" in capsys.readouterr().err
 
 
 def test_options_of_the_command(tmp_path, capsys):
@@ -768,4 +768,4 @@ def test_options_of_the_command(tmp_path, capsys):
     assert "(score)" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["grades", str(path), "--bounds=low"])
-    assert "must be two numbers, or pairs by name" in capsys.readouterr().err
+    assert "requires two numbers, or pairs by name" in capsys.readouterr().err

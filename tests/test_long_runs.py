@@ -291,10 +291,10 @@ LACKING = FEW[FEW["reader"] != "R" + (FEW["case"].str[-1].astype(int) + 1).astyp
     ("table", "options", "message"),
     table(r"""
 pd.concat([T, T[:1]]) -> {}
-    -> case, run and model must distinguish all rows, got more than one row of
+    -> case, run and model must differ between all rows, got more than one row with
     case c\d+ and run R\d of (old|new)$
 T -> {"model": None}
-    -> case and run must distinguish all rows, got more than one .* case c\d+
+    -> case and run must differ between all rows, got more than one .* case c\d+
     .*; if there are several models, pass their
 T.assign(truth=T["truth"] ^ (T.index == 3).astype(int)) -> {}
     -> y_true must be constant in all rows of a case, got [01] and [01] for case c\d+$
@@ -416,7 +416,7 @@ def test_paired_runs_are_matched_by_name():
     turned = report(old[["R3", "R1", "R4", "R2"]]).differences()
     same(turned, report(old).differences())
     renamed = old.rename(columns={"R1": "R9"})
-    with pytest.raises(ValueError, match="paired runs must have the same names for a"):
+    with pytest.raises(ValueError, match="must have the same run names if paired"):
         report(renamed)
     unpaired = report(old, paired=False)
     for each in (unpaired, unpaired.differences()):

@@ -267,7 +267,7 @@ OF_F1.sample_size(power=0.8, difference=0.06, claim="equivalent")
 OF_F1.sample_size(power=0.8, difference=0, claim="better")
     -> difference must be between
 OF_F1.sample_size(power=0.8, difference={"accuracy": 0.0}, claim="not worse")
-    -> for at least one metric with a margin
+    -> have a value for at least one metric with a margin
 OF_F1.sample_size(0.1, claim="better") -> either half_width must be given, or power
 """),
 )

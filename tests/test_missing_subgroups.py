@@ -136,7 +136,7 @@ def test_files(tmp_path, capsys, ending):
     table(r"""
 by=SEX, missing="drop" -> ^missing must be one of \['error', 'group'
 missing="group" -> ^missing='group' needs subgroups, got by=None$
-folds=AGE, missing="group" -> ^missing must be 'error' with folds
+folds=AGE, missing="group" -> ^missing must be 'error' if folds
 by=np.where(LACKS, None, NAMED), missing="error"
     -> ^by must name a subgroup in every row, got a missing .*: None; missing=
 by=["missing", None, "f"] * (N // 3), missing="group"

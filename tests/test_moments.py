@@ -144,7 +144,7 @@ MANY = {str(k): PROBABILITIES["A"] for k in range(65)}
 OF_SUMS.merge(ROWS) -> all have moments or none
 ROWS.merge(OF_SUMS) -> all have moments or none
 OF_SUMS.merge(LOG_LOSS) -> have moments of the same metrics
-SQUARES.update([1e80, 2e80], [1, 2]) -> moments that are finite floats
+SQUARES.update([1e80, 2e80], [1, 2]) -> that moments are finite floats
 LOG_LOSS.update(Y, y_score=MANY) -> at most 64 columns of losses .* got 65
 """),
 )

@@ -340,7 +340,7 @@ lambda a, b: [a, b] -> ValueError -> 'bad' must return a number, got .* shape \(
 lambda a, b: -a / b -> ValueError -> ^bounds of 'bad' must contain all values
 """)
 FEATURES = table(r"""
-lambda y, p: y - p -> ValueError -> \(n, k\), .* 250 rows, got shape \(250,\)
+lambda y, p: y - p -> ValueError -> two dimensions, .* 250 rows, got shape \(250,\)
 lambda y, p: [y, p] -> ValueError -> got shape \(2, 250\); np.stack\(.*axis=1
 lambda y, p: np.zeros((250, 0)) -> ValueError -> got shape \(250, 0\)
 lambda y, p: [] -> ValueError -> must return an array

@@ -588,7 +588,7 @@ def test_means_over_tasks_have_the_error_of_repeated_suites(options, expected, a
 def test_few_graded_items_of_a_task_are_warned_of():
     people, item, task = PEOPLE["A"], np.arange(1200) % 400, np.repeat([0, 1, 2], 400)
     few = np.where(item < np.array([30, 30, 1])[task], people, np.nan)
-    with pytest.warns(SmallSampleWarning, match="only 1 items are graded in a task"):
+    with pytest.warns(SmallSampleWarning, match="a task or stratum has only 1 graded"):
         report = grades_report(few, proxy=JUDGE["A"], tasks=task, method="delta")
     found = report["grades", "mean"]
     assert abs(float(found) - people.mean()) < 4 * found.standard_error
@@ -671,11 +671,11 @@ y_pred=RUNS -> proxy must not be given with Runs
 y_true=first(9) -> at least 10 labels, got 9 in 2000 rows
 y_score=ROW * 1.0, y_pred=None, metrics="roc_auc", proxy="prediction"
     -> metrics must read labels
-y_true=first(100), by=SITES -> a label in site = v, got none
+y_true=first(100), by=SITES -> in the subgroup site = v, got none
 y_true=first(100), y_pred=(ROW < 200) * 1, proxy="prediction"
     -> got none for rows predicted as 0
 y_true=first(300), design=Strata(ROW // 500)
-    -> independent of the strata .* from 0 to 0.6
+    -> in all strata of .* from 0 to 0.6
 y_true=first(150, -1) -> y_true must be None, .* got 1850 rows with -1
 """)
 
@@ -709,7 +709,7 @@ def test_few_labels_of_combined_predictions_are_warned_of():
     pair = 4 * models["A"] + models["B"]
     truth = np.where(pd.Series(pair).groupby(pair).cumcount() < 3, models["A"], np.nan)
     options = {"proxy": "prediction", "metrics": "accuracy", "method": "delta"}
-    with pytest.warns(SmallSampleWarning, match="with fewer than 5 labelled rows"):
+    with pytest.warns(SmallSampleWarning, match="in fewer than 5 labelled rows"):
         joint_report(truth, models, **options)
     joint_report(truth, models["B"], **options)
 

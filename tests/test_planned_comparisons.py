@@ -173,7 +173,7 @@ TWO = {"power": 0.8, "difference": 0.02, "disagreement": 0.1}
     table("""
 {} -> either half_width or power
 {"half_width": 0.1} -> expected must be a number, .*, got NoneType
-{"power": 0.8, "expected": 0.8} -> power, margin and claim need two models
+{"power": 0.8, "expected": 0.8} -> power without requirement=, need two models
 {"power": 0.8, "expected": [[], [0.8]]} -> expected must be a number
 {"expected": TABLE} -> either half_width or power
 {"expected": TABLE, "half_width": 0.1, "power": 0.8} -> either half_width or
@@ -186,7 +186,7 @@ TWO | {"expected": 0.9} -> 'prevalence'.* got 0.9
 TWO | {"expected": FIRST} -> the keys .'prevalence'., got the keys .*'recall'
 TWO | {"difference": 0} -> difference must be given
 TWO | {"difference": 2} -> between -1 and 1
-ONE | {"margin": 0.1} -> margin and claim need
+ONE | {"margin": 0.1} -> margin and claim, and power
 ONE | {"group_size": 3} -> group_size and corr.* got group_size=3, correlation=None$
 ONE | {"group_size": 1e308, "correlation": 1} -> group_size must be from 1 to
 ONE | {"group_size": 3, "correlation": -0.6} -> correlation must be above -0.5

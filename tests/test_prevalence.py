@@ -143,7 +143,7 @@ def test_evaluator_and_counts():
 MISTAKES = table(r"""
 at(1 / 3, 0.05).sample_size(0.02) -> cannot plan from a pilot
 skci.combine_independent([at(1 / 3, 0.05), at(1 / 3, 0.05, p=SECOND)])
-    -> prevalence with a standard error
+    -> prevalence with a standard error, because
 at(1.5) -> prevalence must be a number between 0 and 1
 at(0.1, -0.1) -> standard_error of a prevalence must be
 at(0.05, 10) -> less than 0.218, got 10. A single row has this standard error

@@ -480,7 +480,7 @@ two_proportion_test(FINE, 0.8) -> TypeError -> second must be an estimate
 two_proportion_test(F1, FINE) -> ValueError -> first must be a proportion, got f1
 two_proportion_test(accuracy(10, 10), accuracy(20, 20))
     -> ValueError -> together have successes and failures
-two_proportion_test(UNDEFINED, FINE) -> ValueError -> first must be a proportion of at
+two_proportion_test(UNDEFINED, FINE) -> ValueError -> first must have at
 PAIR.best("f1") -> KeyError -> metric must be one of
 PAIR.letters("f1") -> KeyError -> metric must be one of
 PAIR.letters("recall", control="A") -> TypeError -> control

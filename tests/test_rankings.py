@@ -285,7 +285,7 @@ def test_mistakes(options, message):
         (
             skci.CoverageErrorCI(),
             [[2, 0, 1]] * 20,
-            "must contain 0 and 1 for 'coverage",
+            "must contain only 0 and 1 for 'coverage",
         ),
     ],
 )

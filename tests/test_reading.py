@@ -141,7 +141,7 @@ def test_two_models_that_are_named_as_labels_stay_two():
 )
 def test_names_that_are_partly_labels_are_an_error(frame, y_true, scores, metric):
     message = (
-        "^y_score must have a column for each label, .*. If the data lack a label, "
+        "^y_score must have a column for each of .*. If the data lack a label, "
         "pass labels= to the metric"
     )
     with pytest.raises(ValueError, match=message):

@@ -297,7 +297,7 @@ R2CI(multioutput="raw_values").scorer()
 MeanAbsoluteScaledErrorCI([1, 2], seasonality=2)(Y, P)
     -> more than 2 rows.*, got shape \(2,\)
 MeanAbsoluteScaledErrorCI([1, 2, 1, 2], seasonality=2)(Y, P)
-    -> the seasonality 2 in any column, got shape \(4,\)
+    -> repeats exactly after 2 rows, got shape \(4,\)
 MeanAbsoluteScaledErrorCI([[1, 2], [2, 4]])(Y, P)
     -> a column for each of the 1 targets, or one
 MeanAbsoluteScaledErrorCI([1, np.nan])(Y, P) -> y_train must contain finite numbers

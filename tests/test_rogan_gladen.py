@@ -73,7 +73,7 @@ def test_estimates_stay_within_the_range():
 
 
 MISTAKES = table(r"""
-verdicts=[0, 1, 2] -> verdicts\['judge'\] must contain 0 and 1, got 2
+verdicts=[0, 1, 2] -> verdicts\['judge'\] must contain only 0 and 1, got 2
 sensitivity=1.2 -> sensitivity must be
 sensitivity=(6, 5) -> sensitivity must be a rate, or a pair
 specificity=(1, 2, 3) -> specificity must be a rate, or a pair

@@ -390,7 +390,7 @@ Runs("ab") -> TypeError: sequence .* got str
 Runs([ONE, ONE], degrees_of_freedom="welch") -> degrees_of_freedom must be one of
 joint_report(Y, {"A": TWO, "B": PAIRED}, **ACCURACY) -> same paired= and deg
 joint_report(Y, {"A": PAIRED, "B": Runs([ONE] * 3, paired=True)}, **ACCURACY)
-    -> the same names for all models, got {'A': \['1', '2'\], 'B': \['1',
+    -> the same run names if paired=True, got {'A': \['1', '2'\], 'B': \['1',
 joint_report(Y, {"A": TWO, "A, run 1": ONE}, **ACCURACY)
     -> y_pred must have distinct names, got the duplicates \['A, run 1'\]
 skci.JointAccumulator("f1").update(Y, LABELS) -> TypeError: joint_report accepts Runs
@@ -416,7 +416,7 @@ joint_report(Y, LABELS, y_score={"A": Runs(SCORES["A"].predictions[:2])}, **BOTH
     -> the same names in y_pred and y_score
 joint_report(Y, LABELS, **ACCURACY).sample_size(0.01)
     -> use the method plan or expected_half_widths
-grades_report("grade", data=FRAME, **COLUMNS) -> run must name at least two runs
+grades_report("grade", data=FRAME, **COLUMNS) -> run must contain at least two runs
 grades_report("grade", data=ALIKE, model="model", samples="runs", **COLUMNS)
     -> duplicates .*a, run 1, run 2
 """),
@@ -465,7 +465,7 @@ def test_plan_is_the_cheapest():
     assert 0 < n < len(rows) - 1
     assert 0 < s < len(runs) - 1
     assert report.plan(wanted, **cost) == (rows[n], runs[s])
-    with pytest.raises(ValueError, match="attainable with 1,000 runs"):
+    with pytest.raises(ValueError, match="attainable with at most 1,000 runs"):
         report.plan(1e-6)
     with pytest.raises(ValueError, match="cost_per_run"):
         report.plan(0.1, cost_per_run=0)

@@ -436,4 +436,4 @@ def test_mistakes_in_the_shell(file, capsys, options, message):
 def test_looks_in_the_shell_are_ascending(file, capsys, text):
     with pytest.raises(SystemExit):
         main(["report", str(file), *SHELL, "--require=new>=.5", f"--stop={text}"])
-    assert "must be increasing numbers of rows" in capsys.readouterr().err
+    assert "requires increasing numbers of rows" in capsys.readouterr().err

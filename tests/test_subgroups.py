@@ -152,7 +152,7 @@ def abstaining(*metrics, models=MODELS, **options):
     ("call", "message"),
     table(r"""
 by(SEX[:-1]) -> ^by must have an entry for each
-by({"model": SEX}) -> ^by must have column names that differ from
+by({"model": SEX}) -> ^by must not contain the name of
 by({}) -> ^by must contain at least one entry
 by(np.where(SEX == "f", 1.0, np.nan)) -> ^by must name a subgroup
 by([*SEX[1:], None]) -> ^by must name .* in row 599: None; missing=

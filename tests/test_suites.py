@@ -198,7 +198,7 @@ def test_the_header_and_the_level():
             "score",
             {"data": ROWS, "task": "game", "run": "seed"},
             ValueError,
-            "run must distinguish the runs",
+            "run must differ between the runs",
         ),
         (np.where(np.eye(3), np.nan, 1)[:2], {}, ValueError, "got 1 for 'scores'"),
     ],

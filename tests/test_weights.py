@@ -265,7 +265,7 @@ two_proportion_test(AccuracyCI()(Y, P), AccuracyCI()(Y, P, sample_weight=WEIGHTS
 two_proportion_test(AccuracyCI()(Y, P), AccuracyCI()(Y, P, groups=GROUPS))
     -> second must be from a simple random
 GROUPED.sample_size(half_width=0.05) -> from a pilot with sample_weight, groups or
-combine_independent([GROUPED, PLAIN]) -> either all have groups
+combine_independent([GROUPED, PLAIN]) -> either all reports or no
 combine_independent([GROUPED, LONE]) -> at least two groups, got one
 """),
 )

@@ -106,7 +106,7 @@ class _Store(argparse.Action):
         elif both == {dict} and not before.keys() & values.keys():
             values = before | values
         elif before is not None:
-            message = "must be given once, or with distinct names"
+            message = "the option must be given once, or with distinct names"
             raise argparse.ArgumentError(self, message)
         setattr(namespace, self.dest, values)
 
@@ -124,7 +124,7 @@ def names(text: str) -> list[str]:
     parsed = next(csv.reader([decoded(text)], skipinitialspace=True), [])
     if not all(parsed) or not parsed:
         raise argparse.ArgumentTypeError(
-            f"the value must be names, as in a,b, got {text!r}"
+            f"the option requires names separated by commas, as in a,b, got {text!r}"
         )
     return parsed
 
@@ -133,7 +133,7 @@ def pair(text: str) -> tuple[str, ...]:
     """Parse a pair of names."""
     if len(parsed := names(text)) != 2:
         raise argparse.ArgumentTypeError(
-            f"the value must be two names, as in a,b, got {text!r}"
+            f"the option requires two names, as in a,b, got {text!r}"
         )
     return tuple(parsed)
 
@@ -168,7 +168,7 @@ def by_name(
     values = {name: value for name, _, value in pairs}
     if len(values) < len(pairs):
         raise argparse.ArgumentTypeError(
-            f"the value must have distinct names, got {text!r}"
+            f"the option accepts each name only once, got {text!r}"
         )
     return values
 
@@ -188,7 +188,7 @@ def one_or_by_name(
             values = by_name(text, str.rpartition)  # names of metrics may contain "="
             return {name: read(value) for name, value in values.items()}
         except ValueError as error:
-            message = f"the value must be {requirement}, got {text!r}"
+            message = f"the option requires {requirement}, got {text!r}"
             raise argparse.ArgumentTypeError(message) from error
 
     return parse
@@ -244,7 +244,7 @@ def looks(text: str) -> list[int]:
             raise ValueError
     except ValueError as error:
         raise argparse.ArgumentTypeError(
-            "the value must be increasing numbers of rows, as in 200,500,1000 or "
+            "the option requires increasing numbers of rows, as in 200,500,1000 or "
             f"200:2000:200, got {text!r}"
         ) from error
     return numbers
@@ -264,7 +264,7 @@ def failing(text: str) -> str:
     comparison = split_comparison(text)
     if comparison is None or " and " in text:
         message = (
-            f"the value must be one condition, {GRAMMAR.replace('>=', '<')}, "
+            f"the option requires one condition, {GRAMMAR.replace('>=', '<')}, "
             f"got {text!r}"
         )
         raise argparse.ArgumentTypeError(message)

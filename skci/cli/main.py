@@ -110,7 +110,7 @@ def _named_logs(texts: list[str]) -> Any:
         name, path = (name, path) if is_named else ("", text)
         by_model.setdefault(name, []).append(path)
     if "" in by_model and len(by_model) > 1:
-        raise ValueError("LOGS must all be named, as in NAME=LOGS, or all be unnamed")
+        raise ValueError("either all LOGS or no LOGS must have a name, as in NAME=LOGS")
     return by_model.get("", by_model)
 
 
@@ -164,7 +164,7 @@ def _pilot(arguments: Namespace) -> int:
     assumed = arguments.expected, arguments.disagreement
     if arguments.y_true is None or any(option is not None for option in assumed):
         raise ValueError(
-            "--truth must be given with a pilot FILE, and --expected and "
+            "with a pilot FILE, --truth must be given, and --expected and "
             "--disagreement must not be given"
         )
     if (arguments.half_width is None) == (arguments.power is None):

@@ -105,8 +105,8 @@ def accumulate(arguments: Namespace) -> tuple[JointReport, JointAccumulator]:
         _add(accumulator, columns, batch, path, n_before)
     if not accumulator.n_samples:
         raise ValueError(
-            f"{join_names(arguments.files)} must have rows with weights and counts "
-            "above 0, got none"
+            f"{join_names(arguments.files)} must have at least one row with a weight "
+            "and a count above 0, got none"
         )
     report = accumulator.report()
     return usual.title(report) if usual else report, accumulator

@@ -173,7 +173,7 @@ class GradedSamples:
             scorers = scorers or list(by_scorer)
             if by_scorer.keys() != set(scorers):
                 raise ValueError(
-                    f"{parameter} must have the scorers of the other models, "
+                    f"{parameter} must have the same scorers as the other models, "
                     f"{scorers}, got {list(by_scorer)}"
                 )
             for scorer in scorers:

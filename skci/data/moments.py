@@ -307,16 +307,16 @@ class MomentSample(Sample):
         n_columns = len(with_variables(monomials))
         if n_columns > _MAX_COLUMNS:
             raise ValueError(
-                f"moments=True supports at most {_MAX_COLUMNS} columns of losses and "
-                f"numbers, over all models and metrics, got {n_columns}; pass fewer "
-                "models or metrics at a time"
+                f"moments=True supports at most {_MAX_COLUMNS} columns of losses or "
+                f"numbers for all models and metrics together, got {n_columns}; pass "
+                "fewer models or metrics at a time"
             )
         for v, values in variables.items():
             if not (largest := np.abs(values).max()) < _LARGEST:
                 raise ValueError(
-                    "y_true and y_pred must contain numbers with moments that are "
-                    f"finite floats, got values of {v.name.replace('_', ' ')} up to "
-                    f"{largest:.3g}"
+                    "y_true and y_pred must contain numbers so small that moments "
+                    f"are finite floats, got values of {v.name.replace('_', ' ')} up "
+                    f"to {largest:.3g}"
                 )
         means = Means.of_rows(monomials, variables, sample.rows.weights)
         return cls._of_few_rows(sample, means, sample.rows, sample.design)

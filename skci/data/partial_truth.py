@@ -112,7 +112,9 @@ def parts_by_truth(sample: Sample, disjoint: bool = False) -> list[Part]:
     for part in parts:
         if not part.labelled:
             where = ", ".join(f"{column} = {x}" for column, x in part.subgroup)
-            raise ValueError(f"y_true must have a label in {where}, got none")
+            raise ValueError(
+                f"y_true must have at least one label in the subgroup {where}, got none"
+            )
     return parts
 
 

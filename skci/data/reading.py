@@ -157,7 +157,7 @@ class Reader:
             checks.check_present([label], "abstain", "be a label")
             if targets or kind != "labels":
                 raise ValueError(
-                    "abstain must not be set for several targets, numbers or items, "
+                    "abstain must be None unless each row has a single true label, "
                     f"got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):

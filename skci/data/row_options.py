@@ -231,7 +231,7 @@ class RowOptions:
         columns = named_columns(self.by, "by", name)
         if not _REPORT_COLUMNS.isdisjoint(columns):
             raise ValueError(
-                "by must have column names that differ from the columns of a report, "
+                "by must not contain the name of a column that reports already have, "
                 f"got {list(columns)}"
             )
         one_column = partial(as_column, several="several columns need names")
@@ -255,7 +255,7 @@ class RowOptions:
             names.append([(name, str(level)) for level in levels.tolist()])
             if len(set(names[-1])) < len(levels):
                 raise ValueError(
-                    f"{parameter} must have subgroup names that differ after "
+                    f"{parameter} must have subgroup names that are distinct after "
                     f"conversion to text, got {levels.tolist()}"
                 )
             positions.append(position)
@@ -592,8 +592,8 @@ def check_apart(
             f"{parameter} {values[k]!s}" for (parameter, values), k in name_index
         ]
         raise ValueError(
-            f"{parameters} must distinguish {distinguished}, got more than one row of "
-            f"{join_names(row_names)}{hint}"
+            f"{parameters} must differ between {distinguished}, got more than one row "
+            f"with {join_names(row_names)}{hint}"
         )
 
 

@@ -299,14 +299,14 @@ class RunsOfModels:
         options = {(each.paired, each.degrees_of_freedom) for each in runs.values()}
         if len(options) > 1:
             raise ValueError(
-                "Runs must have the same paired= and degrees_of_freedom= for all "
-                f"models, got {sorted(options)}"
+                "the Runs of all models must have the same paired= and "
+                f"degrees_of_freedom=, got {sorted(options)}"
             )
         paired, df_method = options.pop()
         names = {name: runs_of_model.names for name, runs_of_model in runs.items()}
         if paired and len({*map(frozenset, names.values())}) > 1:
             raise ValueError(
-                f"paired runs must have the same names for all models, got {names}"
+                f"all models must have the same run names if paired=True, got {names}"
             )
         columns = {
             run_name(model, run): (model, run)
@@ -500,7 +500,7 @@ def _read_long(
         n_missing = lacking.sum(axis=1)
         none = "" if missing == "error" else "missing='drop-cases' leaves no case: "
         raise ValueError(
-            f"{none}data must have predictions of each case by each run, got "
+            f"{none}data must have a prediction of each case by each run, got "
             f"{lacking.sum()} of {lacking.size} missing, in {(~complete).sum()} "
             f"of {len(cases)} cases, first in case {cases[complete.argmin()]!s}. Run "
             f"{titles[n_missing.argmax()]} lacks the most predictions, "

@@ -77,13 +77,13 @@ class Vocabulary:
         """Return a vocabulary with the labels of both vocabularies."""
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
-                "samples must have the same targets and the same setting of abstain to "
-                f"be added, got {self} and {other}"
+                "batches must have the same targets and the same abstain=, got "
+                f"{self} and {other}"
             )
         labels = {*self.labels, *other.labels} - {None}
         if len({isinstance(label, str) for label in labels}) > 1:
             raise ValueError(
-                "samples must have labels of one type to be added, got "
+                "batches must have labels of one type, got "
                 f"{self.labels} and {other.labels}"
             )
         for vocabulary in (self, other):
@@ -461,7 +461,7 @@ class Sample:
             raise ValueError("score_bins must be equal in all batches")
         if not self.vocabulary.binary:
             classes = list(self.vocabulary.classes)
-            raise ValueError(f"score_bins needs scores of two labels, got {classes}")
+            raise ValueError(f"score_bins needs exactly two labels, got {classes}")
         if any(np.isnan(scores.values).any() for scores in self.scores.values()):
             raise ValueError(
                 "score_bins needs a score in every row, got missing values"

@@ -210,7 +210,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.bool_ | np.number):
         return value.item()
     raise TypeError(
-        f"groups must be named by strings or numbers to be saved, got {value!r:.60}"
+        f"group names must be strings or numbers to be saved, got {value!r:.60}"
     )
 
 

@@ -116,8 +116,8 @@ class ContrastTables:
         units = np.logical_and.reduce([p.units for p in compared.values()])
         if not units.any():
             raise ValueError(
-                "missing_grades='pairwise' needs at least one item graded for both "
-                "models of each pair, got no such item for "
+                "missing_grades='pairwise' needs at least one item that is graded for "
+                "both models of a pair, got no such item for "
                 f"{join_names([p.key.name for p in compared.values()])}"
             )
         counts = self.estimates.rows.counts

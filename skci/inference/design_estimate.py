@@ -59,9 +59,9 @@ _SPARSE = SmallSampleReason(
 )
 
 _LESS_VARIABLE = SmallSampleReason(
-    "rows of large weight, or in large groups, that vary less than other rows: if all "
-    f"rows varied equally, the standard error would be more than {_FAR} times as "
-    "large, and the interval may be too narrow"
+    "rows of large weight, or in large groups, vary less than other rows: if all rows "
+    f"varied equally, the standard error would be more than {_FAR} times as large. The "
+    "interval may be too narrow"
 )
 
 

@@ -150,7 +150,9 @@ class JointEstimate:
     def check_has_tables(self) -> None:
         """Raise an error if a parameter has no table, as required for planning."""
         if not self.is_of_rows:
-            raise ValueError("planning needs the rows of a test set, not a covariance")
+            raise ValueError(
+                "planning needs the rows of a test set, got estimates with a covariance"
+            )
         if self.source.available == "skewness":
             raise ValueError(
                 "planning with several runs needs a number of rows and a number of "
@@ -169,7 +171,9 @@ class JointEstimate:
     @property
     def rows(self) -> Rows:
         if self.source.rows is None:
-            raise ValueError("planning needs the rows of a test set, not a covariance")
+            raise ValueError(
+                "planning needs the rows of a test set, got estimates with a covariance"
+            )
         return self.source.rows
 
     @property

@@ -73,7 +73,7 @@ _POOR, _LOWER = 0.6, 1.75  # area of a poor row alone; shift in standard errors
 _UNEVEN = 1.5  # ratio of the largest to the mean weight of units that matters
 _NO_HEAVIER = SmallSampleReason(
     "models agree in all rows of the sample, and the interval is too narrow if the "
-    "population has rows or groups that weigh more than the heaviest of the sample"
+    "population has rows or groups that weigh more than any row or group of the sample"
 )
 
 

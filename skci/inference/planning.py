@@ -287,7 +287,7 @@ class PowerPlan:
         tested = np.flatnonzero(~np.isnan(distances[0]))
         if isinstance(shown, TargetRegion) and not len(tested):
             raise ValueError(
-                "difference must be given for at least one metric with a margin"
+                "difference must have a value for at least one metric with a margin"
             )
         _refuse(joint, tested, ~(_per_row(joint)[1] > 0), "without variance")
         if len(null := np.flatnonzero(distances[0] <= 0)):

@@ -270,8 +270,8 @@ class RowEstimates(Estimates):
         if by_pair and len(contrasts) > _MAX_BY_PAIR:
             raise ValueError(
                 f"missing_grades='pairwise' allows at most {_MAX_BY_PAIR:,} "
-                f"differences, got {len(contrasts):,}; name a control, select models, "
-                "or drop the items without a grade from some model"
+                f"differences, got {len(contrasts):,}; name a control, select fewer "
+                "models, or drop items that are not graded for all models"
             )
         if by_pair or len(contrasts) <= MAX_TABLES:
             tables = ContrastTables(self, ratio, method)

@@ -317,7 +317,7 @@ class LogRows(Mapping[str, Array]):
             first = {task: scorers[0] for task, scorers in by_task.items()}
             in_shell = ",".join(f"{task}={scorer}" for task, scorer in first.items())
             raise ValueError(
-                f"scorers must be equal for all tasks, got {by_task}. Select one "
+                f"all tasks must have the same scorers, got {by_task}. Select one "
                 f"scorer for each task, as scorers={first} (in a shell --scorer "
                 f"{in_shell}), or select fewer tasks"
             )
@@ -325,7 +325,7 @@ class LogRows(Mapping[str, Array]):
         for model, scorers in others:
             if {*scorers} != {*expected}:
                 raise ValueError(
-                    f"scorers must be equal for all models, got {expected} for "
+                    f"all models must have the same scorers, got {expected} for "
                     f"{first_model!r} and {scorers} for {model!r}. Select fewer "
                     "models or scorers, or rename the scorers (and the items if "
                     "necessary): LogRows({**rows, 'scorer': names, 'item': item_names})"

@@ -117,7 +117,7 @@ class _FeatureMetric(_CustomMetric):
         if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
             hint = "; np.stack([...], axis=1) stacks its columns"
             raise ValueError(
-                f"features of {name!r} must return an array of shape (n, k), with a "
+                f"features of {name!r} must return an array of two dimensions, with a "
                 f"row for each of the {len(y)} rows, got shape {matrix.shape}"
                 f"{hint * (len(y) in matrix.shape)}"
             )
@@ -556,7 +556,7 @@ def _check_derivative(
 ) -> None:
     """Compare the complex-step derivative of a function with central differences."""
     cause = (
-        "it must be smooth and use only operations that extend to complex numbers "
+        "g must be smooth and use only operations that extend to complex numbers "
         "(not abs, float, min, max or functions of math)"
     )
     try:

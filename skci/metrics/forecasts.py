@@ -154,7 +154,8 @@ class CrpsCI(_ForecastMetricCI, measure="crps"):
         if self.fair and (m < 2 or len(levels)):
             got = "quantiles" if len(levels) else "one member"
             raise ValueError(
-                f"{name} must have ensemble members for 'fair_crps', got {got}"
+                f"{name} must have at least two ensemble members for 'fair_crps', got "
+                f"{got}"
             )
         if len(levels):
             losses = np.maximum(-levels * errors, (1 - levels) * errors)

@@ -194,7 +194,7 @@ class MetricSet:
             truths |= requirement.truths
         if len(distinct) > 1:
             raise ValueError(
-                "abstain must be equal for the report and all its metrics, got "
+                "abstain must have one value for the report and for all metrics, got "
                 f"{sorted(map(repr, distinct))}"
             )
         # If any metric reads scores, the positive label is the label of the scores.
@@ -309,8 +309,8 @@ class MetricSet:
         }
         if len(set(positive.values())) > 1:
             raise ValueError(
-                "pos_label must be equal for all metrics of scores, because scores "
-                f"refer to one label, got {positive}"
+                "pos_label must be equal for all metrics that read scores, because all "
+                f"scores refer to one label, got {positive}"
             )
         return (next(iter(positive.values()), labels[1]),)
 

@@ -117,8 +117,8 @@ def bind_verified(
         cell_map = parameter.cell_map
         if cell_map is None or cell_map.subgroups is None:
             raise ValueError(
-                f"{parameter.key.metric} must be a label metric with a single target "
-                f"for proxy={PREDICTION!r}"
+                f"proxy={PREDICTION!r} accepts only label metrics with one target, got "
+                f"{parameter.key.metric}"
             )
         key = replace(parameter.key, subgroup=subgroups[cell_map.subgroups])
         corrected_parameter = _of_strata(parameter, cell_map, sample, codes, strata)
@@ -148,9 +148,9 @@ def _check_strata(sample: Sample, stratum: Array, strata: Array, part: Part) -> 
     share = sizes[labelled < _FEW].sum() / sizes.sum()
     if share > _MAX_SHARE_OF_FEW:
         warn_caller(
-            f"intervals may be too narrow: {share:.0%} of the rows share their "
-            f"predictions with fewer than {_FEW} labelled rows. Report on fewer models "
-            "or labels at a time",
+            f"intervals may be too narrow: {share:.0%} of the rows have predictions "
+            f"that occur in fewer than {_FEW} labelled rows. Report on fewer models or "
+            "labels at a time",
             SmallSampleWarning,
         )
 
@@ -309,10 +309,10 @@ def _check_shares(sample: Sample, parts: Sequence[Part]) -> None:
     for part in parts:
         if strata is not None and (shares := _other_shares(sample, part, strata)):
             raise ValueError(
-                "y_true must have labels for a random part of the rows, independent "
-                f"of the strata of design=Strata, got labelled shares {shares}. Omit "
-                "design=, and pass label_probability= with the labelled share of the "
-                "stratum of each row"
+                "y_true must have labels for a random part of the rows, with the same "
+                "labelled share in all strata of design=Strata, got labelled shares "
+                f"{shares}. Omit design=, and pass label_probability= with the share "
+                "that is labelled in the stratum of each row"
             )
         if shares := _other_shares(sample, part, outcome):
             warn_caller(

@@ -68,8 +68,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         code = self._code(binding.pos_label, labels)
         if code != 1:
             raise ValueError(
-                f"pos_label must be {labels[1]!r}, the label whose scores have been "
-                f"summarised by moments, got {binding.pos_label!r}"
+                f"pos_label must be {labels[1]!r}, the label to which the summarised "
+                f"scores refer, got {binding.pos_label!r}"
             )
         return code
 

@@ -354,7 +354,7 @@ def _check_strata(strata: Array, is_graded: Array) -> None:
     minimum = min(np.bincount(strata, of_model).min() for of_model in is_graded)
     if minimum < _FEW:
         warn_caller(
-            f"only {minimum:.0f} items are graded in a task or stratum, fewer than "
+            f"a task or stratum has only {minimum:.0f} graded items, fewer than "
             f"{_FEW}, so intervals may be too narrow. Strata with at most one graded "
             "item are pooled",
             SmallSampleWarning,

@@ -328,8 +328,8 @@ class _GainCI(RankingToK):
             gains = np.exp2(gains) - 1
         if not np.isfinite(gains.sum()):
             raise ValueError(
-                "y_true must contain relevances whose gains are in the range of "
-                f"floats, got {relevance.max():g} and gain={self.gain!r}"
+                "y_true must contain relevances with finite gains, got the relevance "
+                f"{relevance.max():g} with gain={self.gain!r}"
             )
         return gains
 
@@ -644,7 +644,8 @@ class _LabelRankingCI(RankingMetricCI):
         invalid = relevance[(relevance != 0) & (relevance != 1)]
         if len(invalid):
             raise ValueError(
-                f"y_true must contain 0 and 1 for {self.name!r}, got {invalid[0]:g}"
+                f"y_true must contain only 0 and 1 for {self.name!r}, got "
+                f"{invalid[0]:g}"
             )
         return self._of_hits(Rankings.of(query, scores, relevance == 1))
 

@@ -509,8 +509,8 @@ class MeanAbsoluteScaledErrorCI(
             scale = np.atleast_1d(np.abs(series[m:] - series[:-m]).mean(axis=0))
         if not scale.all():
             raise ValueError(
-                f"y_train must have more than {m} rows, and must not repeat exactly "
-                f"with the seasonality {m} in any column, got shape {series.shape}"
+                f"y_train must have more than {m} rows, and no column that repeats "
+                f"exactly after {m} rows, got shape {series.shape}"
             )
         return scale
 

@@ -74,8 +74,8 @@ def transcripts(
     check_choice(layout or "lines", [*_LAYOUTS], "layout")
     if speaker is not None and not (callable(speaker) and layout in ("kaldi", "trn")):
         raise ValueError(
-            "speaker must be a function of the ID of an utterance, with layout='kaldi' "
-            f"or 'trn', got {speaker!r} with layout={layout!r}"
+            "speaker must be a function of the ID of an utterance, and layout must be "
+            f"'kaldi' or 'trn', got {speaker!r} and layout={layout!r}"
         )
     said = _read(reference, "reference", layout or "lines")
     if layout is None:

@@ -165,8 +165,8 @@ class ReportWithContrasts(Report):
         for contrast, weights in named.items():
             if not (isinstance(weights, Mapping) and weights):
                 raise TypeError(
-                    "matrix must map names of contrasts to mappings from models or "
-                    f"labels to coefficients, got {short_repr(weights)} "
+                    "matrix must map the name of each contrast to a mapping from "
+                    f"models or labels to coefficients, got {short_repr(weights)} "
                     f"for {contrast!r}"
                 )
             # Unknown names first, so that the error names one.

@@ -566,9 +566,9 @@ def _causes_of_undefined(
             message = (
                 f"{'up to ' * (len(clipped) > 1)}{worst.n:g} of {worst.n_samples:g} "
                 "rows have probability 0 for their true label; clipped to "
-                f"{worst.eps:.1e}, they make up {worst.share:.0%} of the loss, which "
-                "depends on the clipping; smooth or calibrate the probabilities, or "
-                "report brier_score"
+                f"{worst.eps:.1e}, these rows cause {worst.share:.0%} of the loss, "
+                "which depends on the clipping; smooth or calibrate the probabilities, "
+                "or report brier_score"
             )
             yield _Cause(message, UserWarning), k
         if not parameter.defined:

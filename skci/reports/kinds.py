@@ -298,8 +298,8 @@ class _OverRuns(ReportWithContrasts):
 
         if not fits(_MAX_ROWS, _MAX_RUNS):
             raise ValueError(
-                f"half_width must be attainable with {_MAX_RUNS:,} runs and enough "
-                f"rows, got {half_width}; pass a larger half_width"
+                f"half_width must be attainable with at most {_MAX_RUNS:,} runs, got "
+                f"{half_width}; pass a larger half_width"
             )
         min_rows, cheapest = rows_with(_MAX_RUNS), (np.inf, 0, 0)
         for s in range(2, _MAX_RUNS + 1):

@@ -426,7 +426,7 @@ class Resampling:
                 raise ValueError("cv_results must test each row at most once")
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
-                f"{type(self.rows.cv).__name__}, which tests some rows again"
+                f"{type(self.rows.cv).__name__}, which tests some rows more than once"
             )
         with self._announced(len(pool)) as line:
             fitted = self.fit(pool, pooling.FOLD, models, line=line)

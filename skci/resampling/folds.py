@@ -203,7 +203,7 @@ def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
         are_equal = all(itertools.starmap(np.array_equal, sets))
         if len(first) != len(second) or not are_equal:
             raise ValueError(
-                "cv_results must have the same splits for all estimators, "
-                f"{list(results)}; a splitter that shuffles needs a random_state"
+                f"cv_results must have the same splits for all of {list(results)}; a "
+                "splitter that shuffles needs a random_state"
             )
     return first

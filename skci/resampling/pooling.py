@@ -107,8 +107,8 @@ class EvaluatedPool:
             is_mean = change <= _ROUNDING * np.abs(loss).max()
             if not (is_mean and math.isfinite(best)):
                 raise ValueError(
-                    "metrics of the bootstrap must be means over rows and have a "
-                    "finite best value, as accuracy and log_loss have, got "
+                    "metrics must be means over rows with a finite best value, such as "
+                    "accuracy or log_loss, if the resampling is a bootstrap, got "
                     f"{parameter.key.metric}; use resampling='jackknife'"
                 )
             losses.append(np.append(loss, 0)[parameter.index])

@@ -216,8 +216,9 @@ def _halves(rows: ResampledRows) -> Sequence[Split]:
     )
     if len(splits) != 10 or not all(swapped):
         raise ValueError(
-            "cv must make five pairs of halves with resampling='5x2-t', such as "
-            f"RepeatedKFold(n_splits=2, n_repeats=5), or be None, got {rows.cv!r}"
+            "cv must divide the rows into halves five times with resampling='5x2-t', "
+            "such as RepeatedKFold(n_splits=2, n_repeats=5), or be None, got "
+            f"{rows.cv!r}"
         )
     return splits
 

@@ -105,7 +105,7 @@ class ResampledRows:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
                     raise ValueError(
-                        "cv must not divide groups, whose rows may be dependent, "
+                        "cv must not divide a group between training and test rows, "
                         f"got {type(self.cv).__name__}; use GroupKFold or "
                         "StratifiedGroupKFold"
                     )

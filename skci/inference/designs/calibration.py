@@ -74,8 +74,8 @@ def reasons_of_overlap(
         if outside > _LARGE:
             reasons.append(
                 f"{outside:.1%} of the target have {name} outside of the range of the "
-                f"test rows, {reach}, so that the interval may miss; "
-                "trim the target, or leave the variable out"
+                f"test rows, {reach}, so that the interval may not cover the "
+                "parameter; trim the target, or leave the variable out"
             )
     return reasons
 
@@ -86,7 +86,7 @@ def reasons_of_weights(shares: Array) -> list[str]:
     if shares.max() <= _LARGE and effective >= _FEW:
         return []
     return [
-        f"one row has {shares.max():.1%} of the weight, and all rows are worth "
-        f"{effective:.0f} rows of equal weight, so that the interval may miss; use "
-        "fewer variables, or a target that is closer to the test set"
+        f"one row has {shares.max():.1%} of the weight, and the effective number of "
+        f"rows is {effective:.0f}, so that the interval may be too narrow; use fewer "
+        "variables, or a target that is closer to the test set"
     ]

@@ -262,7 +262,7 @@ class TimeOrder:
             return ""
         enough = np.logical_and.accumulate(estimates >= minimum)
         return SmallSampleReason(
-            "rows one season apart are correlated for longer than the estimated "
+            "rows one season apart are correlated over more seasons than the estimated "
             "variance accounts for, and the interval may be too narrow; use "
             "TimeOrder(cosines={most})",
             most=max(int(enough.sum()), 1),

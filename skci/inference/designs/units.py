@@ -46,7 +46,7 @@ class IndependentRows(SampleDesign):
         strata = np.empty(unit.max() + 1, dtype=self.strata.dtype)
         strata[unit] = self.strata
         if (strata[unit] != self.strata).any():
-            raise ValueError("units of several independent samples cannot be merged")
+            raise ValueError("a unit must not contain rows of independent samples")
         return replace(self, strata=strata)
 
     def __str__(self) -> str:
@@ -213,8 +213,8 @@ def stack_samples(
     designs = [design for _, design in parts]
     if any(design.share_covariance is not None for design in designs):
         raise ValueError(
-            "reports must not use a prevalence with a standard error. The error may "
-            "affect all reports, which must be independent"
+            "reports must be independent and therefore must not use a prevalence with "
+            "a standard error, because this error may affect all reports"
         )
     strata, labels, first = [], [], 0
     for (rows, _), design in zip(parts, designs, strict=True):
@@ -225,7 +225,7 @@ def stack_samples(
     clusters: list[Any] = [design for design in designs if not design.rows_are_units]
     if 0 < len(clusters) < len(parts):
         raise ValueError(
-            "reports must either all have groups or all have no groups, got both kinds"
+            "either all reports or no report must have groups, got both kinds"
         )
     if clusters and not all(design.has_replicates for design in designs):
         raise ValueError("each report must have at least two groups, got one")
@@ -293,8 +293,8 @@ class RowwiseDesign(SampleDesign):
         name = f"design {self._name}"
         if not isinstance(components, Iterable):
             raise TypeError(
-                f"{name} must return components as an iterable of Component, got "
-                f"{type(components).__name__}"
+                f"{name} must return an iterable of Component objects, got an object "
+                f"of type {type(components).__name__}"
             )
         checked = [_check_component(part, values.shape, name) for part in components]
         if not any(part.sign > 0 and not part.is_known for part in checked):
@@ -357,13 +357,13 @@ def _check_component(component: Any, shape: tuple[int, int], name: str) -> Compo
     """Check a component that a user's design returned for values of the given shape."""
     if not isinstance(component, Component):
         raise TypeError(
-            f"{name} must return components as an iterable of Component, got items of "
+            f"{name} must return an iterable of Component objects, got items of type "
             f"{type(component).__name__}"
         )
     df = component.degrees_of_freedom
     if not (df is None or df > 0):
         raise ValueError(
-            f"{name} must return components with degrees_of_freedom above 0 or None, "
+            f"{name} must return components with degrees_of_freedom None or above 0, "
             f"got {df!r}"
         )
     if component.sign not in (1, -1):
@@ -387,12 +387,12 @@ def _check_component(component: Any, shape: tuple[int, int], name: str) -> Compo
         values = checked[field] = np.asarray(getattr(component, field))
         if str(values.shape) != expected:
             raise ValueError(
-                f"{name} must return components with {field} of shape {expected}, got "
-                f"shape {values.shape}"
+                f"{name} must return components in which {field} has shape {expected}, "
+                f"got shape {values.shape}"
             )
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ValueError(
-                f"{name} must return components with finite numbers as {field}"
+                f"{name} must return components in which {field} has finite numbers"
             )
         below = len(totals) if field == "units" else np.inf
         if field in ("blocks", "units") and (
@@ -400,8 +400,9 @@ def _check_component(component: Any, shape: tuple[int, int], name: str) -> Compo
         ):
             limit = f" below {below}" if field == "units" else ""
             raise ValueError(
-                f"{name} must return components with nonnegative integers{limit} as "
-                f"{field}, got {values.dtype} from {values.min()} to {values.max()}"
+                f"{name} must return components in which {field} has nonnegative "
+                f"integers{limit}, got {values.dtype} from {values.min()} to "
+                f"{values.max()}"
             )
     return replace(component, **checked)
 
