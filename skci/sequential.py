@@ -225,7 +225,7 @@ class _Gate:
         return any(self.n_used < look <= n for look in self.looks)
 
     def look(self, report: Any) -> None:
-        """Evaluate the requirements on the items so far if a look is due."""
+        """Evaluate the requirements if a planned number of items is reached."""
         n = report._joint.source.design.n_units
         if self.is_due(n):
             self._evaluate(report, n, bisect(self.looks, n) - 1)

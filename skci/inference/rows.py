@@ -242,7 +242,7 @@ class Influences:
     values : sequence of K arrays
         Influence values of each parameter, one for each possible outcome (cell).
     indices : sequence of K int arrays of shape (U,), or slices
-        Index of the possible outcome (cell) that each unit has, for each parameter.
+        Arrays, one for each parameter, with the index of the outcome of each unit.
     rows : Rows
         Rows of the data that form the units.
     orders : sequence of {1, 2}, optional

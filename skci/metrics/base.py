@@ -702,7 +702,7 @@ class LabelMetricCI(MetricCI):
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        """Return the parameter to estimate from data with many labels or targets."""
+        """Refuse data with more than two labels; other metrics override this method."""
         hint = "compare one class with the rest, as in y == label"
         if "average" in self.get_params():
             hint = f"set average to one of {[*AVERAGES, None]}"

@@ -589,7 +589,7 @@ class TabularReport(HintedAttributes, ABC, Generic[_Entry]):
         return self._position_of.keys()
 
     def values(self) -> list[_Entry]:
-        """Entries of all rows, such as estimates, as in a dict.
+        """Return a list with the entry of each row, such as an estimate.
 
         Returns
         -------

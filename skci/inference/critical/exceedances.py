@@ -245,12 +245,12 @@ class RadialSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute random terms with means that estimate tail probabilities.
+        """Compute random numbers with means that estimate tail probabilities.
 
-        Each array has one term for each sampled direction. The means of the first three
-        arrays estimate the probabilities that some coordinate exceeds three thresholds.
-        The mean of the fourth array estimates the expected number of pairs of
-        coordinates that both exceed the middle threshold. If the weights of the
+        Each array has one number for each sampled direction. The means of the first
+        three arrays estimate the probabilities that some coordinate exceeds three
+        thresholds. The mean of the fourth array estimates the expected number of pairs
+        of coordinates that both exceed the middle threshold. If the weights of the
         directions are bounded, a fifth array contains these weights.
         """
         s = self.directions(proposal, points)
@@ -300,10 +300,10 @@ class DiagonalSampler(_FactorModel):
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
-        """Compute random terms with means that estimate tail probabilities.
+        """Compute random numbers with means that estimate tail probabilities.
 
-        Each array has one term for each draw of the factors y.
-        `RadialSampler.exceedances` describes the four arrays.
+        Each of the four arrays has one number for each draw of the factors. The method
+        `exceedances` of `RadialSampler` has the same four arrays.
         """
         x = self.project(self.draw(proposal, points))
         exceed = [table(x) for table in tables]
