@@ -33,6 +33,7 @@ from skci.data.row_options import (
     check_counts,
     distinct_names,
     is_missing_named,
+    ranks_of_categories,
 )
 from skci.data.rows import MISSING_SUBGROUP_HINT, answer_hint
 
@@ -313,9 +314,9 @@ def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
     """
     if isinstance(names, str):
         values = columns[names]
-        array = as_array(values, f"data[{names!r}]", "an array")
-        dtype: Any = getattr(values, "dtype", None)
-        return values if getattr(dtype, "ordered", False) else array
+        if ranks_of_categories(values):
+            return values
+        return as_array(values, f"data[{names!r}]", "an array")
     return NamedArray.from_columns(
         np.column_stack([columns[name] for name in names]), names
     )

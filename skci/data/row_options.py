@@ -247,7 +247,7 @@ class RowOptions:
                 self.missing,
                 hint,
             )
-            if rank := _ranks_of_categories(values):
+            if rank := ranks_of_categories(values):
                 order = sorted(
                     range(len(levels)), key=lambda k: rank.get(levels[k], np.inf)
                 )
@@ -275,7 +275,7 @@ class RowOptions:
         return Subgroups(codes, tuple(subgroups))
 
 
-def _ranks_of_categories(values: Any) -> dict[Any, int]:
+def ranks_of_categories(values: Any) -> dict[Any, int]:
     """Return the rank of each category of an ordered categorical column.
 
     The result is empty for other columns.
