@@ -87,7 +87,7 @@ in_subgroups() -> share(N_POSITIVE // 2)
 """),
 )
 def test_the_largest_difference_of_models_that_agree(call, expected):
-    """Of an area the units are the rows, or clusters, of the rarer class."""
+    """The units of an area are the rows, or clusters, of the rarer class."""
     found = eval(call)
     assert found == pytest.approx(0, abs=1e-7) and found.method == "agreement"
     assert_allclose(found.high, eval(expected), rtol=1e-7)

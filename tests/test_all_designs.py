@@ -143,7 +143,7 @@ def test_commands_have_designs(options, keywords, tmp_path, capsys):
 """),
 )
 def test_commands_refuse_other_designs(options, refused, tmp_path, capsys):
-    """What cannot be given together, or in a shell."""
+    """Some options exclude each other, or do not exist in the shell."""
     FRAME.to_csv(tmp_path / "rows.csv", index=False)
     try:
         status = main(["report", f"{tmp_path}/rows.csv", *COMMAND, *options.split()])

@@ -63,7 +63,7 @@ def dispatch(monkeypatch):
 
 
 def made(make, values):
-    """Arrays of a library in place of those of numbers in numpy."""
+    """Convert numeric numpy arrays to arrays of another library."""
     if isinstance(values, dict):
         return {name: made(make, each) for name, each in values.items()}
     is_array = isinstance(values, np.ndarray) and values.dtype.kind != "U"
@@ -78,7 +78,7 @@ def test_the_report_is_that_of_numpy(library, kind, design, dispatch):
     report, expected = joint_report(**made(make, options)), joint_report(**options)
     single = "numbers" in kind or kind == "scores of three classes"
     if library == "JAX" and (single or "sample_weight" in options):
-        # Of single precision.
+        # JAX computes in single precision.
         np.testing.assert_allclose(report.estimates, expected.estimates, rtol=1e-5)
     else:
         assert_same(report, expected, exactly=True)

@@ -773,7 +773,7 @@ def test_metrics_that_match_a_word(word, start, names, run):
         (["--fail-if=a accuracy < {above}"], 1, {"a accuracy": "refuted"}),
         (["--require=a accuracy <= {below}"], 1, {"a accuracy": "refuted"}),
         (["--fail-if=a accuracy > {below}"], 1, {"a accuracy": "refuted"}),
-        # Of all models, of one, and of several metrics.
+        # Conditions on all models, on one model, and on several metrics.
         (["--fail-if=accuracy < {between}"], 1, {"b accuracy": "refuted"}),
         (["--fail-if=a accuracy < {between}"], 0, {}),
         (
@@ -781,7 +781,7 @@ def test_metrics_that_match_a_word(word, start, names, run):
             1,
             {"a f1": "refuted", "b accuracy": "refuted"},
         ),
-        # What must not be shown may be open, and is judged beside what must be.
+        # A condition of --fail-if may be open, also beside one of --require.
         (
             ["--require=a accuracy >= {a}", "--fail-if=a f1 < .1"],
             3,

@@ -13,7 +13,7 @@ DOCS = BENCHMARKS.parent / "docs" / "benchmarks"
 
 
 def parser(name, description, *, simulates=False, data=False):
-    """Make a parser of the options of a folder, with those of simulations and data."""
+    """Make a parser with common options, and options for simulations and data."""
     options = argparse.ArgumentParser(
         prog=f"python -m benchmarks.{name}",
         description=description,

@@ -230,8 +230,8 @@ def monte_carlo_error(share, draws):
 class Simulator:
     """Simulates settings side by side; a stopped run resumes.
 
-    What is kept in the folder is found again by the cells and the calls of the setting,
-    the draws, the seed and the code.
+    Files in the folder are identified by the cells and the calls of the setting, the
+    draws, the seed and the code.
     """
 
     seed: int = 0

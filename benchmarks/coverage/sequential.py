@@ -17,7 +17,7 @@ _EASE = 2.4, 0.6  # parameters of the beta distribution of chances
 _LOSS = (
     1 - _DIFFERENCE * sum(_EASE) / _EASE[0]
 )  # factor of the chances for this difference
-_EFFECTS = (0, 0.5, 1, 2)  # of the planned one
+_EFFECTS = (0, 0.5, 1, 2)  # multiples of the planned effect
 _SPARE = {5: 1.2, 10: 1.3}  # ratio to a fixed sample, by number of looks
 
 _BOUNDED = MappingProxyType({"bounds": (0, 1)})
